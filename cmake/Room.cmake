@@ -1,0 +1,16 @@
+# doxlab_room(NAME USES TARGET...): the room src/NAME as target doxlab::NAME. A room of headers only
+# becomes an interface library. Sources are found by name, so adding a file needs no edit here.
+function(doxlab_room name)
+  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cpp" "${CMAKE_SOURCE_DIR}/src/${name}/*/*.cpp")
+  if(sources)
+    add_library(doxlab_${name} STATIC ${sources})
+    target_include_directories(doxlab_${name} PUBLIC "${CMAKE_SOURCE_DIR}/src")
+    target_link_libraries(doxlab_${name} PUBLIC ${ARG_USES} PRIVATE doxlab_flags)
+  else()
+    add_library(doxlab_${name} INTERFACE)
+    target_include_directories(doxlab_${name} INTERFACE "${CMAKE_SOURCE_DIR}/src")
+    target_link_libraries(doxlab_${name} INTERFACE ${ARG_USES})
+  endif()
+  add_library(doxlab::${name} ALIAS doxlab_${name})
+endfunction()

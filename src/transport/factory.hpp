@@ -1,0 +1,56 @@
+#pragma once
+/// Makes the sessions of any transport from one set of options: everything that a measurement might vary.
+
+#include <memory>
+#include <string>
+
+#include "quic/endpoint.hpp"
+#include "tls/context.hpp"
+#include "transport/session.hpp"
+#include "transport/transport.hpp"
+
+namespace doxlab::transport {
+
+enum class HttpMethod : std::uint8_t { Post, Get };
+
+/// What a client session may vary. Contexts are shared and outlive the sessions.
+struct ClientOptions {
+  std::shared_ptr<const tls::ClientContext> tls;  ///< encrypted transports; null for Do53
+  std::string server_name;                        ///< verified name or address, and HTTP :authority
+  std::uint16_t port = 0;                         ///< for :authority; the default port is left out
+  std::string doh_path = "/dns-query";
+  HttpMethod method = HttpMethod::Post;
+  quic::Options quic;
+  SocketAddress local, remote;                    ///< QUIC paths; others ignore them
+  std::optional<TicketReceived> ticket;           ///< to resume with
+  Bytes token;                                    ///< QUIC address validation token
+  Duration do53_retransmission{};                 ///< Do53/UDP: send again after this; 0: never
+};
+
+/// Errors: options that the libraries refuse (for example an unknown group).
+Result<std::unique_ptr<ClientSession>> make_client_session(Transport transport, const ClientOptions& options,
+                                                           Timestamp now);
+
+/// Limits that keep a hostile client from costing more than its share.
+struct ServerLimits {
+  Duration handshake_timeout = 5s;         ///< TCP accept to TLS finished
+  Duration idle_timeout = 10s;             ///< RFC 7766 §6.2.3
+  std::size_t queries_in_flight = 100;     ///< per connection; then it stops reading
+  std::size_t queued_output_bytes = 1024 * 1024;  ///< per connection; over it, it is closed
+};
+
+struct ServerOptions {
+  std::shared_ptr<const tls::ServerContext> tls;
+  std::string doh_path = "/dns-query";
+  quic::EndpointOptions quic;
+  std::size_t do53_max_udp_bytes = 1232;   ///< own cap on UDP answers (RFC 9715)
+  ServerLimits limits;
+};
+
+/// `transport` must be a stream transport; `now` starts the handshake deadline.
+std::unique_ptr<StreamServerSession> make_stream_server_session(Transport transport, const ServerOptions& options,
+                                                                Timestamp now);
+/// `transport` must be Do53, DoQ or DoH3.
+std::unique_ptr<DatagramServer> make_datagram_server(Transport transport, const ServerOptions& options);
+
+}  // namespace doxlab::transport
