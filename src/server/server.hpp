@@ -1,0 +1,57 @@
+#pragma once
+/// The resolver on its addresses: every transport asked for, one thread's io_context. Used by `doxlab
+/// serve`, by the lab and by tests.
+
+#include <asio/io_context.hpp>
+#include <memory>
+#include <vector>
+
+#include "io/listener.hpp"
+#include "resolver/resolver.hpp"
+#include "tls/forge.hpp"
+#include "transport/factory.hpp"
+
+namespace doxlab::server {
+
+struct ServerOptions {
+  std::vector<Transport> transports{kAllTransports.begin(), kAllTransports.end()};
+  std::shared_ptr<const resolver::Zone> zone;          ///< null: the built-in zone
+  /// Certificate and TLS settings shared by all encrypted transports; `alpn` and `max_early_data_bytes`
+  /// are set for each transport here.
+  tls::ServerOptions tls;
+  bool early_data = false;                             ///< accept 0-RTT
+  quic::Options quic;
+  quic::RetryPolicy doq_retry = quic::RetryPolicy::Off;
+  quic::RetryPolicy doh3_retry = quic::RetryPolicy::Off;
+  std::string doh_path = "/dns-query";
+  std::size_t do53_max_udp_bytes = 1232;
+  transport::ServerLimits limits;
+  io::StreamListenerOptions stream;
+};
+
+/// Where one transport listens.
+struct Bound {
+  Transport transport;
+  SocketAddress address;
+};
+
+class Server {
+ public:
+  /// Nothing listens yet. Errors: std::runtime_error (certificate, groups).
+  Server(asio::io_context& context, ServerOptions options);
+  ~Server();
+
+  /// Listens with every transport on `ip`, at its default port plus `port_offset`. Call it in the thread
+  /// (and namespace) that runs the io_context. Errors: std::system_error naming the address.
+  void listen(const IpAddress& ip, std::uint16_t port_offset = 0);
+  void listen(Transport transport, const SocketAddress& address);
+  const std::vector<Bound>& bound() const;
+  /// Stops everything in the protocols' ways; the io_context runs dry within `linger`.
+  void close(Duration linger);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace doxlab::server
