@@ -2,8 +2,11 @@
 /// Contexts: what many sessions share (trust anchors, certificate, groups, ticket keys). Loading a trust
 /// store is expensive, so it is done here, once, outside what is measured.
 
-#include <memory>
 #include <openssl/ssl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "base/error.hpp"
 #include "tls/options.hpp"
@@ -15,7 +18,7 @@ struct SslDeleter {
 };
 using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 
-/// The client side of TLS 1.3. Threads may share it. Constructor errors: std::runtime_error with the reason.
+/// The client side of TLS 1.3. Threads may share it; the key log is then called by one at a time. Constructor errors: std::runtime_error with the reason.
 class ClientContext {
  public:
   explicit ClientContext(ClientOptions options);
@@ -25,7 +28,10 @@ class ClientContext {
 
   /// A new SSL in connect state without BIOs or QUIC callbacks. `server_name` is a DNS name (sent as SNI
   /// and verified, RFC 9525) or an IP address (verified against iPAddress, not sent). `alpn` empty: none.
-  /// A ticket makes it resume and, with ClientOptions::early_data, ready for 0-RTT.
+  /// A ticket makes it resume; one that was issued for another name is not used. Whether 0-RTT may be sent
+  /// with it: early_data_ready(). Over records tls::Session does the rest; over QUIC the caller calls
+  /// SSL_set_quic_tls_early_data_enabled once its callbacks are set (OpenSSL refuses it earlier).
+  /// Errors, as std::runtime_error: an ALPN protocol of more than 255 octets, memory.
   SslPtr new_ssl(const std::string& server_name, const std::string& alpn, const Ticket* ticket) const;
 
   const ClientOptions& options() const;
@@ -61,8 +67,13 @@ HandshakeInfo handshake_info(SSL* ssl);
 /// the X.509 reason and the name that was expected. Empties the queue.
 std::string last_error(SSL* ssl);
 
-/// The fatal alert that was sent or received, as its RFC 8446 name, if any. For reports and tests.
-std::string verify_error(SSL* ssl);
+/// The fatal alert that was sent or received, as its RFC 8446 name such as "no_application_protocol";
+/// empty if there was none. For reports and tests.
+std::string alert_name(SSL* ssl);
+
+/// True if this client SSL resumes with a ticket that allows 0-RTT for its ALPN protocol and the
+/// options of its context ask for it.
+bool early_data_ready(SSL* ssl);
 
 /// Takes the newest ticket that the SSL has received since the last call, if any (client).
 std::optional<Ticket> take_ticket(SSL* ssl);

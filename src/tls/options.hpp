@@ -41,6 +41,10 @@ struct ServerOptions {
   bool alpn_required = true;          ///< false: a client without ALPN is accepted (DoT, RFC 7858)
   std::size_t tickets = 1;            ///< NewSessionTicket messages after a full handshake; 0: no resumption
   std::uint32_t max_early_data_bytes = 0;  ///< 0: 0-RTT refused; QUIC uses 0xffffffff (RFC 9001 §4.6.1)
+  /// False: stateless tickets, which any number of connections may use, also for 0-RTT (a replay is possible,
+  /// so the layer above must accept only queries that may be repeated, RFC 9250 §4.5). True: OpenSSL keeps the
+  /// sessions and takes each ticket once (RFC 8446 §8.1).
+  bool single_use_tickets = false;
   std::vector<CertificateCompression> certificate_compression;  ///< used if the client offers it
   KeyLog key_log;
 };
