@@ -9,8 +9,8 @@
 #include <asio/steady_timer.hpp>
 #include <cerrno>
 #include <cstring>
-#include <deque>
 #include <format>
+#include <utility>
 
 #include "io/endpoint.hpp"
 
@@ -41,8 +41,9 @@ class PumpBase : public ClientPump, public std::enable_shared_from_this<PumpBase
     if (started_ && !dead_) {
       session_->close(monotonic_now());
       service();
+    } else {
+      end_of_session();
     }
-    end_of_session();
     // The socket lives on in the handler until the linger time has passed.
     linger_timer_.expires_after(linger);
     linger_timer_.async_wait([self = shared_from_this()](const std::error_code&) { self->shut(); });
@@ -54,7 +55,8 @@ class PumpBase : public ClientPump, public std::enable_shared_from_this<PumpBase
   virtual void close_socket() = 0;
   virtual void queue_output(Bytes&& output) = 0;
 
-  /// Takes whatever the session wants done: output, events, next timer.
+  /// Takes whatever the session wants done: output, events, next timer. Handlers may submit or close from
+  /// inside; that is served by another turn of the loop.
   void service() {
     if (in_service_) {
       again_ = true;
@@ -72,6 +74,7 @@ class PumpBase : public ClientPump, public std::enable_shared_from_this<PumpBase
       }
     } while (again_ && !dead_);
     in_service_ = false;
+    if (closing_ && !std::exchange(session_ended_, true)) end_of_session();
     arm_timer();
   }
 
@@ -123,7 +126,7 @@ class PumpBase : public ClientPump, public std::enable_shared_from_this<PumpBase
   bool started_ = false, closing_ = false, dead_ = false, shut_ = false;
 
  private:
-  bool in_service_ = false, again_ = false;
+  bool in_service_ = false, again_ = false, session_ended_ = false;
 };
 
 class DatagramPump final : public PumpBase {

@@ -1,5 +1,6 @@
 #include <array>
 #include <asio/ip/udp.hpp>
+#include <asio/ip/v6_only.hpp>
 #include <asio/steady_timer.hpp>
 #include <cerrno>
 #include <format>

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <asio/ip/tcp.hpp>
+#include <asio/ip/v6_only.hpp>
 #include <asio/steady_timer.hpp>
 #include <cerrno>
 #include <format>

@@ -1,0 +1,59 @@
+#pragma once
+/// The chain of packets that the answer waited for, read off the recorder: from the packet that completed
+/// the answer back to the start, each packet preceded by the last packet of the other direction that
+/// its sender had received. Round trips are counted on it, so they are integers of packets and not a time
+/// divided by a delay; what is not transit is waiting or computing at one of the ends.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "capture/packet.hpp"
+
+namespace doxlab::trace {
+
+/// One packet on the path and what came before it at its sender.
+struct Hop {
+  std::size_t packet = 0;   ///< index into the packets given
+  Duration wait{};          ///< at the sender: from the previous hop's delivery (or the start) to `sent`
+  Duration transit{};       ///< sent to delivered
+};
+
+struct CriticalPath {
+  std::vector<Hop> hops;    ///< in order of time; directions alternate, beginning towards the server
+  Duration final_wait{};    ///< at the client: last delivery to `answered`
+  std::size_t round_trips() const { return hops.size() / 2; }
+  Duration transit() const;       ///< sum over hops
+  Duration client_waits() const;  ///< waits before packets towards the server, and the final wait
+  Duration server_waits() const;
+};
+
+/// `packets` are those of one lookup in order of `sent`. The parts sum to answered - started exactly.
+/// Empty: no chain leads from the answer to the start (no packet delivered before `answered`).
+std::optional<CriticalPath> critical_path(std::span<const capture::RecordedPacket> packets, Timestamp started,
+                                          Timestamp answered);
+
+/// Packets and bytes of one direction.
+struct Volume {
+  std::uint64_t packets = 0;
+  std::uint64_t ip_bytes = 0;
+};
+
+/// What a lookup put on the wire: each direction as handed to the link (lost packets included), up to the
+/// answer and after it (tickets, acknowledgements, closing).
+struct Volumes {
+  Volume to_server, to_client;              ///< sent at or before `answered`
+  Volume to_server_after, to_client_after;
+  std::uint64_t lost = 0;                   ///< of all of them, dropped by the link
+};
+/// Duplicates made by the link count once, as what was sent.
+Volumes count_volumes(std::span<const capture::RecordedPacket> packets, Timestamp answered);
+
+/// Client flights until the answer: groups of client packets that follow from the same knowledge, that is
+/// with the same depth of packets received before them. A pure ACK sent while a flight's answer is on its
+/// way belongs to the flight of its depth.
+std::size_t count_flights(std::span<const capture::RecordedPacket> packets, Timestamp answered);
+
+}  // namespace doxlab::trace
