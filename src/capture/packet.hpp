@@ -2,6 +2,7 @@
 /// A packet as the recorder saw it, and the headers that flows are made of.
 
 #include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct RecordedPacket {
   std::optional<Timestamp> delivered;    ///< written to the receiver's device; empty if it never was
   link::Fate fate = link::Fate::Delivered;
   bool duplicate = false;                ///< the second copy of a duplicated packet
+  bool corrupted = false;                ///< delivered with one bit flipped, so the receiver discards it
   Bytes bytes;                           ///< as sent (before corruption)
 };
 

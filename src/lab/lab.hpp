@@ -19,10 +19,10 @@ namespace doxlab::lab {
 enum class Side : std::uint8_t { Client, Server };
 
 struct LabOptions {
-  link::Impairments impairments;
+  link::Impairments impairments{};
   /// TCP settings of both namespaces: name below /proc/sys/net/ipv4, value. Applied after the defaults that
   /// docs/method.md lists (tcp_syn_linear_timeouts 0 among them).
-  std::vector<std::pair<std::string, std::string>> sysctls;
+  std::vector<std::pair<std::string, std::string>> sysctls{};
 };
 
 /// Whose a flow is: `lookup` is the caller's key of the recorded packets (never 0), `sample` goes into the

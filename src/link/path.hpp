@@ -24,7 +24,9 @@ struct PacketPlace {
   auto operator<=>(const PacketPlace&) const = default;
 };
 
-/// Burst losses: a two-state Markov chain (Gilbert-Elliott), parameters as in tc-netem(8).
+/// Burst losses: a two-state Markov chain (Gilbert-Elliott), parameters as in tc-netem(8). Each sample has
+/// a chain of its own in each direction. Its first packet finds the chain in its stationary distribution
+/// (bad with probability p/(p+r)), so that short samples lose as much as long ones.
 struct GilbertElliott {
   double p = 0;            ///< probability good -> bad, per packet
   double r = 1;            ///< probability bad -> good, per packet
@@ -32,10 +34,11 @@ struct GilbertElliott {
   double one_minus_k = 0;  ///< loss probability in the good state
 };
 
-/// One scripted event: what happens to exactly this packet, whatever the draws say.
+/// One scripted event: what happens to exactly this packet. Draws are not asked for a packet that the script
+/// names; several events of one packet add up. The queue and the MTU apply nevertheless.
 struct Scripted {
   enum class Action : std::uint8_t { Drop, Corrupt, Duplicate, Delay };
-  PacketPlace place;
+  PacketPlace place{};
   bool every_sample = false;      ///< true: `place.sample` is ignored
   Action action = Action::Drop;
   Duration extra_delay{};         ///< for Delay
@@ -47,13 +50,13 @@ struct Impairments {
   Duration one_way_delay = 20ms;
   std::size_t mtu = 1500;                  ///< IP bytes; larger packets are dropped as PathTooBig
   double loss_probability = 0;             ///< Bernoulli, each direction
-  std::optional<GilbertElliott> burst;     ///< replaces loss_probability
+  std::optional<GilbertElliott> burst{};   ///< replaces loss_probability
   std::uint64_t bottleneck_rate_bps = 0;   ///< IP bits a second; 0: unlimited
   std::size_t queue_limit_bytes = 0;       ///< bytes waiting for the bottleneck; 0: unlimited
   double duplicate_probability = 0;
   double corrupt_probability = 0;          ///< one bit flipped beyond the IP header
   double reorder_probability = 0;          ///< the packet is delivered without the one-way delay
-  std::vector<Scripted> script;
+  std::vector<Scripted> script{};
 };
 
 enum class Fate : std::uint8_t { Delivered, Lost, Scripted, QueueFull, TooBig };
@@ -63,13 +66,14 @@ struct Verdict {
   Fate fate = Fate::Delivered;
   Timestamp due{};                         ///< when it leaves the path; meaningful if delivered
   bool duplicated = false;                 ///< a second copy leaves at the same time
-  std::optional<std::size_t> flipped_bit;  ///< bit number counted from the start of the IP payload
+  std::optional<std::size_t> flipped_bit{};///< bit number counted from the start of the IP payload
 };
 
 /// Both directions of the path. Loss, duplication and corruption depend on (seed, place) alone; only the
 /// bottleneck queue has state in time.
 class Path {
  public:
+  /// Errors: std::invalid_argument if a probability is outside 0 to 1 or a delay is negative.
   explicit Path(Impairments impairments);
 
   /// Decides what happens to a packet of `ip_bytes` that enters at `now`. `ip_header_bytes` bounds which
@@ -81,8 +85,11 @@ class Path {
  private:
   bool is_lost(const PacketPlace& place) const;
   bool is_bad_state(const PacketPlace& place) const;
+  std::vector<Scripted> events_of(const PacketPlace& place) const;
+  std::optional<Timestamp> pass_bottleneck(Direction direction, std::size_t ip_bytes, Timestamp now);
 
   Impairments impairments_;
+  std::vector<Scripted> script_;            ///< sorted by place; events of every sample come last
   Timestamp bottleneck_free_[2]{};  ///< when the last queued packet will have left the bottleneck
 };
 
