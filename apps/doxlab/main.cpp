@@ -1,6 +1,81 @@
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <format>
+#include <iostream>
 #include <print>
+#include <thread>
 
-int main() {
-  std::println("doxlab {}", DOXLAB_VERSION);
-  return 0;
+#include <pthread.h>
+#include <unistd.h>
+
+#include "commands.hpp"
+
+namespace {
+
+using namespace doxlab;
+
+constexpr const char* kFooter = R"(Examples:
+  doxlab packets                               what one cold lookup costs, per transport
+  doxlab packets --as-published --json out.json
+  doxlab packets --only doq --group X25519     the 3x limit costs a round trip
+  doxlab serve --ip 127.0.0.1 --port-offset 10000
+  doxlab query example.com AAAA @tls://127.0.0.1:10853 --ca doxlab-root.pem
+
+Exit codes: 0 fine, 1 failed, 2 wrong usage, 130 interrupted.)";
+
+/// Signals end a run in an orderly way: the first asks, the second insists.
+void watch_signals(std::stop_source stop) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::thread([set, stop]() mutable {
+    int signal = 0;
+    sigwait(&set, &signal);
+    stop.request_stop();
+    sigwait(&set, &signal);
+    _exit(app::kInterrupted);
+  }).detach();
+}
+
+std::string join(int argc, char** argv) {
+  std::string out = "doxlab";
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    const bool plain = !arg.empty() && arg.find_first_of(" \t\n'\"\\$&|;<>()*?[]#~`!") == std::string::npos;
+    out += plain ? " " + arg : " '" + arg + "'";
+  }
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App parser("doxlab measures what encrypted DNS costs on the wire, and says why.", "doxlab");
+  parser.footer(kFooter);
+  parser.set_version_flag("--version", "doxlab " DOXLAB_VERSION);
+  parser.require_subcommand(1);
+  const app::Command commands[] = {app::add_suite(parser), app::add_packets(parser), app::add_query(parser),
+                                   app::add_serve(parser)};
+  try {
+    parser.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return parser.exit(error) == 0 ? app::kOk : app::kUsage;
+  }
+  const std::stop_source stop;
+  watch_signals(stop);
+  try {
+    for (const auto& command : commands)
+      if (command.app->parsed()) return command.run({join(argc, argv), stop.get_token()});
+  } catch (const app::UsageError& error) {
+    std::println(stderr, "doxlab: {}", error.what());
+    return app::kUsage;
+  } catch (const std::exception& error) {
+    std::println(stderr, "doxlab: {}", error.what());
+    return app::kFailed;
+  }
+  return app::kFailed;
 }

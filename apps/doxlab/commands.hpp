@@ -1,0 +1,24 @@
+#pragma once
+/// The subcommands. Each adds itself to the command line and returns what main calls when it was chosen;
+/// the returned function yields an ExitCode.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "options.hpp"
+
+namespace doxlab::app {
+
+using Run = std::function<int(const Invocation&)>;
+
+struct Command {
+  CLI::App* app = nullptr;
+  Run run;
+};
+
+Command add_suite(CLI::App& parent);
+Command add_packets(CLI::App& parent);
+Command add_query(CLI::App& parent);
+Command add_serve(CLI::App& parent);
+
+}  // namespace doxlab::app

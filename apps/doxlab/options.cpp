@@ -1,0 +1,186 @@
+#include "options.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <format>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "dns/message.hpp"
+#include "resolver/resolver.hpp"
+
+namespace doxlab::app {
+
+void ResolverOptions::add_to(CLI::App& command) {
+  command_ = &command;
+  auto* server = command.add_option_group("Resolver");
+  server->add_option("--retry", retry_, "QUIC address validation by Retry, on DoQ and DoH3")
+      ->check(CLI::IsMember({"off", "always"}))
+      ->capture_default_str();
+  server->add_option("--chain-bytes", chain_bytes_, "Certificate chain sent, DER bytes")->capture_default_str();
+  server->add_option("--chain-key", chain_key_, "Key of the certificate")
+      ->check(CLI::IsMember({"ecdsa", "rsa"}))
+      ->capture_default_str();
+  server->add_option("--compression", compression_, "Certificate compression (RFC 8879), offered and used: none, zlib, zstd")
+      ->capture_default_str();
+  server->add_option("--server-group", groups_, "Groups that the resolver accepts (comma list)");
+  server->add_option("--tickets", tickets_, "Session tickets sent after a handshake")->check(CLI::Range(0, 8))->capture_default_str();
+  server->add_option("--datagram-bytes", datagram_bytes_, "QUIC: largest UDP payload, both ends")
+      ->check(CLI::Range(1200, 65000))
+      ->capture_default_str();
+  server->add_option("--zone", zone_file_, "Zone in master-file format (default: built in)");
+}
+
+void ResolverOptions::apply(experiment::Setup& setup, bool preset) const {
+  const auto wanted = [&](const char* name) { return !preset || command_->count(name) > 0; };
+  if (wanted("--retry")) {
+    const auto policy = retry_ == "always" ? quic::RetryPolicy::Always : quic::RetryPolicy::Off;
+    setup.doq_retry = setup.doh3_retry = policy;
+  }
+  if (wanted("--chain-bytes")) setup.chain.chain_bytes = chain_bytes_;
+  if (wanted("--datagram-bytes"))
+    setup.client_quic.datagram_bytes = setup.server_quic.datagram_bytes = datagram_bytes_;
+  setup.chain.key = chain_key_ == "rsa" ? tls::KeyType::Rsa2048 : tls::KeyType::EcdsaP256;
+  if (!groups_.empty()) setup.server_groups = group_list(groups_);
+  setup.client_compression = setup.server_compression = parse_compression(compression_);
+  setup.tickets = tickets_;
+  if (!zone_file_.empty()) {
+    auto zone = resolver::Zone::parse(read_file(zone_file_));
+    if (!zone) throw UsageError(std::format("--zone {}: {}", zone_file_, zone.error().message));
+    setup.zone = *zone;
+  }
+}
+
+void LabOptions::add_to(CLI::App& command) {
+  auto* link = command.add_option_group("Link");
+  link->add_option("--delay", delay_ms_, "One-way delay in ms")->check(CLI::Range(0.0, 10000.0))->capture_default_str();
+  link->add_option("--loss", loss_percent_, "Loss in percent, each direction, independent")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  link->add_option("--mtu", mtu_, "Largest IP packet in bytes")->check(CLI::Range(1280, 65535))->capture_default_str();
+  link->add_option("--rate", rate_kbps_, "Bottleneck rate in kbit/s; 0: unlimited")->capture_default_str();
+  link->add_option("--queue", queue_bytes_, "Queue before the bottleneck in bytes; 0: unlimited")->capture_default_str();
+  link->add_option("--seed", seed_, "Seed of every draw")->capture_default_str();
+  link->add_flag("--ipv6", ipv6_, "IPv6 instead of IPv4");
+
+  auto* client = command.add_option_group("Client");
+  client->add_option("--only", only_, "Transports: do53, do53-tcp, dot, doh, doh3, doq (comma list; default all)")
+      ->delimiter(',');
+  client->add_option("--group", group_,
+                     "Key exchange groups that the client offers, in order (comma list; default X25519MLKEM768,X25519,...)");
+  client->add_option("--qname", qname_, "Name to ask for")->capture_default_str();
+  client->add_option("--qtype", qtype_, "Type to ask for")->capture_default_str();
+  client->add_option("--method", method_, "DoH method")->check(CLI::IsMember({"post", "get"}))->capture_default_str();
+  client->add_option("--timeout", timeout_s_, "Seconds until a lookup counts as without an answer")
+      ->check(CLI::Range(0.1, 600.0))
+      ->capture_default_str();
+  client->add_option("--initial-rtt", initial_rtt_ms_, "QUIC: RTT assumed before the first sample, ms (RFC 9002: 333)")
+      ->check(CLI::Range(1.0, 10000.0))
+      ->capture_default_str();
+  client->add_flag("--no-verify", no_verify_, "Do not verify the server's certificate");
+
+  resolver_.add_to(command);
+  command.add_flag("--as-published", as_published_,
+                   "As the published measurement was set: Retry on for DoH3 and off for DoQ, 1280-byte QUIC datagrams");
+}
+
+experiment::Setup LabOptions::setup() const {
+  experiment::Setup out;
+  if (as_published_) experiment::set_as_published(out);
+  out.link.one_way_delay = from_ms(delay_ms_);
+  out.link.loss_probability = loss_percent_ / 100;
+  out.link.mtu = mtu_;
+  out.link.bottleneck_rate_bps = rate_kbps_ * 1000;
+  out.link.queue_limit_bytes = queue_bytes_;
+  out.link.seed = seed_;
+  out.ipv6 = ipv6_;
+  if (!only_.empty()) out.transports = parse_transports(only_, "--only");
+  if (auto name = dns::normalize_name(qname_); name) out.qname = *name;
+  else throw UsageError("--qname: " + name.error().message);
+  if (auto type = dns::parse_type(qtype_); !type) throw UsageError("--qtype: " + type.error().message);
+  out.qtype = qtype_;
+  out.timeout = from_ms(timeout_s_ * 1000);
+  out.verify = !no_verify_;
+  out.method = method_ == "get" ? transport::HttpMethod::Get : transport::HttpMethod::Post;
+  if (!group_.empty()) out.client_groups = group_list(group_);
+  resolver_.apply(out, as_published_);
+  out.client_quic.initial_rtt = from_ms(initial_rtt_ms_);
+  return out;
+}
+
+std::vector<Transport> parse_transports(const std::vector<std::string>& names, std::string_view option) {
+  std::vector<Transport> out;
+  for (const auto& name : names) {
+    const auto t = parse_transport(name);
+    if (!t)
+      throw UsageError(std::format("{}: '{}' is no transport; they are do53, do53-tcp, dot, doh, doh3, doq", option, name));
+    if (std::ranges::find(out, *t) == out.end()) out.push_back(*t);
+  }
+  return out;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw UsageError(std::format("{}: {}", path, std::strerror(errno)));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void write_output(const std::string& path, const std::string& content) {
+  if (path == "-") {
+    std::cout << content << std::flush;
+    if (!std::cout) throw std::runtime_error("standard output: write failed");
+    return;
+  }
+  // Written beside and renamed, so that a full disk or Ctrl-C never leaves half a file under the name.
+  const auto partial = path + ".partial";
+  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
+  out << content;
+  out.close();
+  if (!out || std::rename(partial.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
+    std::remove(partial.c_str());
+    throw std::runtime_error(std::format("{}: {}", path, reason));
+  }
+}
+
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) {
+    std::erase(part, ' ');
+    if (!part.empty()) out.push_back(part);
+  }
+  return out;
+}
+
+std::string group_list(const std::string& text) {
+  if (text.find_first_of(":*") != std::string::npos) return text;
+  std::string out;
+  bool hybrid_share = false, classical_share = false;
+  for (auto name : split_list(text)) {
+    if (name == "P-256") name = "secp256r1";
+    if (name == "P-384") name = "secp384r1";
+    const bool hybrid = name.find("MLKEM") != std::string::npos;
+    auto& has_share = hybrid ? hybrid_share : classical_share;
+    if (!out.empty()) out += ':';
+    if (!std::exchange(has_share, true)) out += '*';
+    out += name;
+  }
+  return out;
+}
+
+std::vector<tls::CertificateCompression> parse_compression(const std::string& text) {
+  std::vector<tls::CertificateCompression> out;
+  for (const auto& name : split_list(text)) {
+    if (name == "zlib") out.push_back(tls::CertificateCompression::Zlib);
+    else if (name == "zstd") out.push_back(tls::CertificateCompression::Zstd);
+    else if (name != "none") throw UsageError(std::format("--compression: '{}' is not none, zlib or zstd", name));
+  }
+  return out;
+}
+
+}  // namespace doxlab::app

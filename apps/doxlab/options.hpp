@@ -1,0 +1,76 @@
+#pragma once
+/// Options that several subcommands share, each defined once, and what main offers to all of them.
+
+#include <CLI/CLI.hpp>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "experiment/setup.hpp"
+
+namespace doxlab::app {
+
+/// What every exit code means.
+enum ExitCode : int { kOk = 0, kFailed = 1, kUsage = 2, kInterrupted = 130 };
+
+/// A wrong use of options that CLI11 cannot see by itself; main prints it and returns kUsage.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What a subcommand is given beside its own options.
+struct Invocation {
+  std::string command_line;   ///< as typed, for the results
+  std::stop_token stop;       ///< Ctrl-C and SIGTERM
+};
+
+/// The options of the resolver, in the lab and alone.
+class ResolverOptions {
+ public:
+  /// Adds them to a subcommand. The object must outlive the parsing.
+  void add_to(CLI::App& command);
+  /// Writes them into a Setup. With `preset` only what was typed explicitly, so that it overrides a preset.
+  /// Errors: UsageError naming the option.
+  void apply(experiment::Setup& setup, bool preset) const;
+
+ private:
+  std::size_t chain_bytes_ = 3900, tickets_ = 1, datagram_bytes_ = 1232;
+  std::string retry_ = "off", groups_, chain_key_ = "ecdsa", compression_ = "none", zone_file_;
+  CLI::App* command_ = nullptr;
+};
+
+/// The options of the link, the resolver and the client in the lab, as typed.
+class LabOptions {
+ public:
+  /// Adds them to a subcommand. The object must outlive the parsing.
+  void add_to(CLI::App& command);
+  /// What was typed as a Setup. Errors: UsageError naming the option.
+  experiment::Setup setup() const;
+
+ private:
+  ResolverOptions resolver_;
+  std::vector<std::string> only_;
+  double delay_ms_ = 20, loss_percent_ = 0, timeout_s_ = 15, initial_rtt_ms_ = 333;
+  std::uint64_t seed_ = 1, rate_kbps_ = 0, queue_bytes_ = 0;
+  std::size_t mtu_ = 1500;
+  std::string group_, qname_ = "example.com", qtype_ = "A", method_ = "post";
+  bool ipv6_ = false, as_published_ = false, no_verify_ = false;
+};
+
+/// Transports by name, each once. Errors: UsageError naming `option`.
+std::vector<Transport> parse_transports(const std::vector<std::string>& names, std::string_view option);
+
+/// Reads a whole file. Errors: UsageError with the system's reason.
+std::string read_file(const std::string& path);
+/// Writes a whole file, or standard output for "-". Errors: std::runtime_error with the system's reason.
+void write_output(const std::string& path, const std::string& content);
+
+/// "A,B" split and trimmed, empty parts dropped.
+std::vector<std::string> split_list(const std::string& text);
+/// A comma list of groups as OpenSSL's list with a key share for the first hybrid and the first classical
+/// group, as docs/method.md explains; a text with ':' or '*' is passed on as it is.
+std::string group_list(const std::string& text);
+/// "none", "zlib", "zstd" or a comma list. Errors: UsageError.
+std::vector<tls::CertificateCompression> parse_compression(const std::string& text);
+
+}  // namespace doxlab::app

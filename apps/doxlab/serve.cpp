@@ -1,0 +1,93 @@
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <memory>
+#include <print>
+
+#include "commands.hpp"
+#include "server/server.hpp"
+
+namespace doxlab::app {
+namespace {
+
+struct ServeOptions {
+  ResolverOptions resolver;
+  std::vector<std::string> addresses{"127.0.0.1"}, only, names;
+  std::uint16_t port_offset = 0;
+  std::string certificate_file, key_file, root_file, path = "/dns-query";
+  bool early_data = false;
+};
+
+server::ServerOptions server_options(const ServeOptions& options, const std::vector<IpAddress>& addresses) {
+  experiment::Setup setup;
+  options.resolver.apply(setup, false);
+  if (!options.only.empty()) setup.transports = parse_transports(options.only, "--only");
+  tls::Chain chain;
+  if (options.certificate_file.empty() != options.key_file.empty())
+    throw UsageError("--certificate and --key belong together");
+  if (!options.certificate_file.empty()) {
+    chain.chain_pem = read_file(options.certificate_file);
+    chain.key_pem = read_file(options.key_file);
+  } else {
+    auto wanted = setup.chain;
+    if (!options.names.empty()) wanted.dns_names = options.names;
+    wanted.dns_names.push_back("localhost");
+    wanted.addresses = addresses;
+    chain = tls::forge_chain(wanted);
+    if (!options.root_file.empty()) write_output(options.root_file, chain.root_pem);
+  }
+  auto out = experiment::server_options(setup, chain);
+  out.doh_path = options.path;
+  out.early_data = options.early_data;
+  return out;
+}
+
+int run(const ServeOptions& options, const Invocation& invocation) {
+  std::vector<IpAddress> addresses;
+  for (const auto& text : options.addresses) {
+    auto address = IpAddress::parse(text);
+    if (!address) throw UsageError("--ip: " + address.error().message);
+    addresses.push_back(*address);
+  }
+  asio::io_context context(1);
+  server::Server server(context, server_options(options, addresses));
+  for (const auto& address : addresses) server.listen(address, options.port_offset);
+  for (const auto& bound : server.bound()) {
+    const bool doh = bound.transport == Transport::Doh || bound.transport == Transport::Doh3;
+    std::println("{:8} {}://{}{}", display_name(bound.transport), url_scheme(bound.transport), bound.address.to_string(),
+                 doh ? options.path : "");
+  }
+  if (options.certificate_file.empty() && !options.root_file.empty())
+    std::println("trust anchor for clients: {}", options.root_file);
+  std::println("ready");
+  std::fflush(stdout);
+  const std::stop_callback on_stop(invocation.stop, [&] { asio::post(context, [&] { server.close(500ms); }); });
+  context.run();
+  return kOk;
+}
+
+}  // namespace
+
+Command add_serve(CLI::App& parent) {
+  auto* command = parent.add_subcommand("serve", "The resolver on its own, on every transport");
+  auto options = std::make_shared<ServeOptions>();
+  command->add_option("--ip", options->addresses, "Address to listen on (repeatable)")->capture_default_str();
+  command->add_option("--port-offset", options->port_offset, "Added to the ports 53, 853 and 443")
+      ->check(CLI::Range(0, 64000))
+      ->capture_default_str();
+  command->add_option("--only", options->only, "Transports (comma list; default all)")->delimiter(',');
+  command->add_option("--path", options->path, "DoH path")->capture_default_str();
+  command->add_flag("--early-data", options->early_data, "Accept 0-RTT");
+  command->add_option("--certificate", options->certificate_file, "Chain in PEM, leaf first (default: forged)");
+  command->add_option("--key", options->key_file, "Its private key in PEM");
+  command->add_option("--name", options->names, "DNS name in the forged certificate (repeatable; default dns.doxlab.test)");
+  command->add_option("--write-root", options->root_file, "Write the forged root certificate here, for clients to trust");
+  options->resolver.add_to(*command);
+  command->footer(
+      "Examples:\n"
+      "  doxlab serve --port-offset 10000 --write-root root.pem\n"
+      "  doxlab serve --ip 127.0.0.1 --ip ::1 --only dot,doq --retry always\n\n"
+      "Ends in an orderly way on Ctrl-C or SIGTERM.");
+  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }};
+}
+
+}  // namespace doxlab::app

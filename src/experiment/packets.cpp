@@ -1,0 +1,134 @@
+#include "experiment/packets.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <format>
+
+#include "experiment/describe.hpp"
+#include "experiment/rig.hpp"
+#include "trace/critical_path.hpp"
+
+namespace doxlab::experiment {
+namespace {
+
+std::optional<double> ms_since(Timestamp start, const std::optional<Timestamp>& end) {
+  return end ? std::optional(to_ms(*end - start)) : std::nullopt;
+}
+
+results::PacketsSample describe(const Sample& sample) {
+  const auto& result = sample.result;
+  results::PacketsSample out;
+  out.sample = sample.task.sample;
+  out.outcome = client::to_string(result.outcome);
+  out.reason = result.reason;
+  out.ms = ms_since(result.started, result.answered);
+  out.connect_ms = ms_since(result.started, result.connected);
+  out.secure_ms = ms_since(result.started, result.secured);
+  out.retry = result.quic_retry;
+  out.tcp_fallback = result.used_tcp_fallback;
+  if (result.handshake) {
+    out.group = result.handshake->group;
+    out.cipher = result.handshake->cipher;
+    out.hello_retry_request = result.handshake->hello_retry_request;
+  }
+  // Without an answer everything that was sent belongs to the attempt.
+  const auto end = result.answered.value_or(Timestamp::max());
+  const auto volumes = trace::count_volumes(sample.packets, end);
+  out.pkts_c2s = volumes.to_server.packets;
+  out.bytes_c2s = volumes.to_server.ip_bytes;
+  out.pkts_s2c = volumes.to_client.packets;
+  out.bytes_s2c = volumes.to_client.ip_bytes;
+  out.pkts_after = volumes.to_server_after.packets + volumes.to_client_after.packets;
+  out.bytes_after = volumes.to_server_after.ip_bytes + volumes.to_client_after.ip_bytes;
+  out.pkts_lost = volumes.lost;
+  out.flights = trace::count_flights(sample.packets, end);
+  if (result.answered) {
+    if (const auto path = trace::critical_path(sample.packets, result.started, *result.answered)) {
+      out.round_trips = path->round_trips();
+      out.compute_ms = to_ms(path->client_waits() + path->server_waits());
+    }
+  }
+  return out;
+}
+
+/// The lower median, the least and the greatest of one field over the samples that have it.
+template <class Get>
+auto spread(const std::vector<results::PacketsSample>& samples, Get get) {
+  using Value = std::remove_cvref_t<decltype(*get(samples.front()))>;
+  struct Spread {
+    std::optional<Value> median, min, max;
+  } out;
+  std::vector<Value> values;
+  for (const auto& s : samples)
+    if (const auto value = get(s); s.outcome == "answered" && value) values.push_back(*value);
+  if (values.empty()) return out;
+  std::ranges::sort(values);
+  out.median = values[(values.size() - 1) / 2];
+  out.min = values.front();
+  out.max = values.back();
+  return out;
+}
+
+void summarize(results::PacketsSummary& summary, double round_trip_ms) {
+  auto& raw = summary.raw;
+  std::ranges::sort(raw, {}, &results::PacketsSample::sample);
+  summary.samples = static_cast<std::uint64_t>(std::ranges::count(raw, "answered", &results::PacketsSample::outcome));
+  summary.no_answer = raw.size() - summary.samples;
+  if (summary.samples == 0) return;
+  const auto ms = spread(raw, [](const auto& s) { return s.ms; });
+  summary.ms = ms.median;
+  summary.ms_min = ms.min;
+  summary.ms_max = ms.max;
+  if (ms.median && round_trip_ms > 0) summary.rtt_est = *ms.median / round_trip_ms;
+  const auto trips = spread(raw, [](const auto& s) { return s.round_trips; });
+  summary.round_trips = trips.median;
+  summary.round_trips_min = trips.min;
+  summary.round_trips_max = trips.max;
+  const auto compute = spread(raw, [](const auto& s) { return s.compute_ms; });
+  summary.compute_ms = compute.median;
+  summary.compute_ms_min = compute.min;
+  summary.compute_ms_max = compute.max;
+  const auto median_of = [&](auto field) {
+    return spread(raw, [field](const auto& s) { return std::optional(s.*field); }).median.value_or(0);
+  };
+  summary.pkts_c2s = median_of(&results::PacketsSample::pkts_c2s);
+  summary.pkts_s2c = median_of(&results::PacketsSample::pkts_s2c);
+  summary.bytes_c2s = median_of(&results::PacketsSample::bytes_c2s);
+  summary.bytes_s2c = median_of(&results::PacketsSample::bytes_s2c);
+  summary.bytes_total = summary.bytes_c2s + summary.bytes_s2c;
+  summary.flights = median_of(&results::PacketsSample::flights);
+}
+
+}  // namespace
+
+results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, const std::string& command_line,
+                                const Progress& progress, std::stop_token stop) {
+  results::PacketsRun run;
+  run.command_line = command_line;
+  run.started = std::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+  const auto begin = monotonic_now();
+  Rig rig(setup);
+  for (auto t : setup.transports) run.results[std::string(to_string(t))].transport = display_name(t);
+
+  std::vector<Task> tasks;
+  for (std::uint64_t sample = 0; sample < repetitions; ++sample)
+    for (auto t : setup.transports) tasks.push_back({t, sample});
+  std::size_t done = 0;
+  run.complete = rig.run(
+      tasks, {.interval = 15ms, .in_flight = 64},
+      [&](Sample&& sample) {
+        run.results[std::string(to_string(sample.task.transport))].raw.push_back(describe(sample));
+        if (progress) progress(++done, tasks.size());
+      },
+      stop);
+
+  run.link = describe(setup.link);
+  for (auto& [name, summary] : run.results) summarize(summary, run.link.round_trip_ms);
+  run.environment = describe_environment(rig.lab());
+  run.endpoints = describe_endpoints(setup);
+  run.precision = describe(rig.lab().precision());
+  run.duration_s = to_ms(monotonic_now() - begin) / 1000;
+  return run;
+}
+
+}  // namespace doxlab::experiment

@@ -1,0 +1,225 @@
+#include "experiment/rig.hpp"
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <stdexcept>
+
+#include "dns/message.hpp"
+
+namespace doxlab::experiment {
+namespace {
+
+// Client ports 10000 to 59999 on each client address name lookups; none is used twice by neighbours.
+constexpr std::uint64_t kFirstPort = 10000, kPorts = 50000;
+// Warm-up lookups draw from sample numbers that no experiment uses.
+constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40;
+
+Bytes compose(const Setup& setup, Transport t) {
+  const auto type = dns::parse_type(setup.qtype);
+  if (!type) throw std::runtime_error(type.error().message);
+  dns::QueryOptions options;
+  if (is_encrypted(t)) options.pad_to_multiple = setup.pad_query_to;
+  auto query = dns::compose_query(setup.qname, *type, options);
+  if (!query) throw std::runtime_error(query.error().message);
+  return std::move(*query);
+}
+
+}  // namespace
+
+struct Rig::State {
+  explicit State(const Setup& given)
+      : setup(given), lab({.impairments = given.link, .sysctls = {}}), server_io(1), client_io(1), pace_timer(client_io) {}
+
+  Setup setup;
+  lab::Lab lab;
+  asio::io_context server_io, client_io;
+  asio::steady_timer pace_timer;
+  std::jthread server_thread, client_thread;
+  client::LookupOptions base;                 // what all lookups share
+  std::vector<std::pair<Transport, Bytes>> queries;
+
+  // Client thread only.
+  std::uint64_t next_lookup = 1;
+  std::deque<Task> waiting;
+  std::size_t in_flight = 0;
+  Pace pace;
+  Timestamp next_start{};
+  std::uint64_t generation = 0;               // of run(); lookups of an earlier one report to nobody
+
+  // Handed from the client thread to the caller of run().
+  std::mutex mutex;
+  std::condition_variable arrived;
+  std::deque<Sample> finished;
+
+  const Bytes& query_for(Transport t) const {
+    return std::ranges::find(queries, t, &std::pair<Transport, Bytes>::first)->second;
+  }
+
+  void start_server(const tls::Chain& chain) {
+    std::promise<void> ready;
+    server_thread = lab.start_thread(lab::Side::Server, [this, &chain, &ready](std::stop_token stop) {
+      std::unique_ptr<server::Server> server;
+      try {
+        server = std::make_unique<server::Server>(server_io, server_options(setup, chain));
+        server->listen(lab::Lab::server_address(setup.ipv6));
+        ready.set_value();
+      } catch (...) {
+        ready.set_exception(std::current_exception());
+        return;
+      }
+      const std::stop_callback on_stop(stop, [this] { server_io.stop(); });
+      server_io.run();
+    });
+    ready.get_future().get();
+  }
+
+  void start_client() {
+    client_thread = lab.start_thread(lab::Side::Client, [this](std::stop_token stop) {
+      const auto work = asio::make_work_guard(client_io);
+      const std::stop_callback on_stop(stop, [this] { client_io.stop(); });
+      client_io.run();
+    });
+  }
+
+  /// Starts one lookup (client thread). `done` gets the sample once its closing packets have passed too.
+  void start(const Task& task, std::function<void()> answered, std::function<void(Sample&&)> done) {
+    const auto key = next_lookup++;
+    const SocketAddress local{lab::Lab::client_address(setup.ipv6, key / kPorts % lab::Lab::kClientAddresses + 1),
+                              static_cast<std::uint16_t>(kFirstPort + key % kPorts)};
+    const lab::FlowTag tag{key, task.sample};
+    if (!is_stream(task.transport)) lab.register_flow(capture::Protocol::Udp, local, tag);
+    if (is_stream(task.transport) || task.transport == Transport::Do53)
+      lab.register_flow(capture::Protocol::Tcp, local, tag);
+    auto options = base;
+    options.transport = task.transport;
+    options.server = {lab::Lab::server_address(setup.ipv6), default_port(task.transport)};
+    options.socket.bind = local;
+    const auto settle = options.linger + 2 * setup.link.one_way_delay + 20ms;
+    client::start_lookup(client_io, options, query_for(task.transport),
+                         [this, key, task, settle, answered = std::move(answered),
+                          done = std::move(done)](client::LookupResult&& result) {
+                           answered();
+                           auto timer = std::make_shared<asio::steady_timer>(client_io, settle);
+                           timer->async_wait([this, key, task, timer, done, result = std::move(result)](const std::error_code& e) mutable {
+                             if (!e) done(Sample{task, std::move(result), lab.take(key)});
+                           });
+                         });
+  }
+
+  void start_waiting() {
+    const auto run = generation;
+    while (!waiting.empty() && in_flight < pace.in_flight) {
+      const auto now = monotonic_now();
+      if (now < next_start) {
+        pace_timer.expires_at(next_start);
+        pace_timer.async_wait([this, run](const std::error_code& e) {
+          if (!e && run == generation) start_waiting();
+        });
+        return;
+      }
+      // Starts keep their distance also when one was late: catching up would bunch them.
+      next_start = now + pace.interval;
+      const auto task = waiting.front();
+      waiting.pop_front();
+      ++in_flight;
+      start(
+          task,
+          [this, run] {
+            if (run != generation) return;
+            --in_flight;
+            start_waiting();
+          },
+          [this, run](Sample&& sample) {
+            if (run != generation) return;
+            const std::lock_guard lock(mutex);
+            finished.push_back(std::move(sample));
+            arrived.notify_one();
+          });
+    }
+  }
+};
+
+Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
+  for (auto t : setup.transports) state_->queries.emplace_back(t, compose(setup, t));
+  auto chain_options = setup.chain;
+  chain_options.addresses.push_back(lab::Lab::server_address(false));
+  chain_options.addresses.push_back(lab::Lab::server_address(true));
+  const auto chain = tls::forge_chain(chain_options);
+  auto& base = state_->base;
+  base.session.tls = std::make_shared<const tls::ClientContext>(
+      tls::ClientOptions{.groups = setup.client_groups,
+                         .roots_pem = chain.root_pem,
+                         .verify = setup.verify,
+                         .early_data = false,
+                         .certificate_compression = setup.client_compression,
+                         .key_log = {}});
+  base.session.server_name = chain_options.dns_names.front();
+  base.session.method = setup.method;
+  base.session.quic = setup.client_quic;
+  base.timeout = setup.timeout;
+  base.linger = 4 * setup.link.one_way_delay + 50ms;
+  state_->start_server(chain);
+  state_->start_client();
+
+  std::vector<Task> warm_up;
+  for (auto t : setup.transports) warm_up.push_back({t, kWarmUpSample});
+  run(warm_up, {.interval = 0ms, .in_flight = warm_up.size()}, [](Sample&&) {}, {});
+}
+
+Rig::~Rig() {
+  if (state_->client_thread.joinable()) {
+    state_->client_thread.request_stop();
+    state_->client_thread.join();
+  }
+  if (state_->server_thread.joinable()) {
+    state_->server_thread.request_stop();
+    state_->server_thread.join();
+  }
+}
+
+bool Rig::run(std::span<const Task> tasks, const Pace& pace, const std::function<void(Sample&&)>& on_sample,
+              std::stop_token stop) {
+  auto* state = state_.get();
+  asio::post(state->client_io, [state, pace, list = std::deque<Task>(tasks.begin(), tasks.end())]() mutable {
+    ++state->generation;
+    state->in_flight = 0;
+    state->waiting = std::move(list);
+    state->pace = pace;
+    state->start_waiting();
+  });
+  const std::stop_callback wake(stop, [state] {
+    const std::lock_guard lock(state->mutex);
+    state->arrived.notify_one();
+  });
+  std::size_t remaining = tasks.size();
+  while (remaining > 0) {
+    std::unique_lock lock(state->mutex);
+    state->arrived.wait(lock, [&] { return !state->finished.empty() || stop.stop_requested(); });
+    if (state->finished.empty()) break;
+    auto sample = std::move(state->finished.front());
+    state->finished.pop_front();
+    lock.unlock();
+    --remaining;
+    on_sample(std::move(sample));
+  }
+  if (remaining == 0) return true;
+  std::promise<void> dropped;
+  asio::post(state->client_io, [state, &dropped] {
+    ++state->generation;
+    state->waiting.clear();
+    dropped.set_value();
+  });
+  dropped.get_future().wait();
+  const std::lock_guard lock(state->mutex);
+  state->finished.clear();
+  return false;
+}
+
+lab::Lab& Rig::lab() { return state_->lab; }
+const Setup& Rig::setup() const { return state_->setup; }
+
+}  // namespace doxlab::experiment

@@ -1,0 +1,55 @@
+#pragma once
+/// A lab with the resolver running in the server's namespace and a client loop in the client's: give it
+/// lookups, get back what each did and every packet of it.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+
+#include "client/lookup.hpp"
+#include "experiment/setup.hpp"
+#include "lab/lab.hpp"
+
+namespace doxlab::experiment {
+
+/// One cold lookup to make. `sample` goes into the link's draws: the same number meets the same luck on
+/// every transport.
+struct Task {
+  Transport transport = Transport::Do53;
+  std::uint64_t sample = 0;
+};
+
+/// What one lookup did. Packets include the closing of the connection.
+struct Sample {
+  Task task;
+  client::LookupResult result;
+  std::vector<capture::RecordedPacket> packets;  ///< in order of `sent`
+};
+
+struct Pace {
+  Duration interval = 15ms;        ///< between the starts of two lookups
+  std::size_t in_flight = 256;     ///< at most; a lookup counts until its answer or timeout
+};
+
+class Rig {
+ public:
+  /// Builds the lab, starts the resolver, makes one uncounted lookup for each transport so that nothing is
+  /// loaded for the first time inside a measurement. Errors: exceptions that say what failed and what to do.
+  explicit Rig(const Setup& setup);
+  ~Rig();
+
+  /// Runs the tasks in order. `on_sample` is called for each in this thread, in order of completion.
+  /// Returns false if `stop` ended it early; lookups in flight are then dropped.
+  bool run(std::span<const Task> tasks, const Pace& pace, const std::function<void(Sample&&)>& on_sample,
+           std::stop_token stop);
+
+  lab::Lab& lab();
+  const Setup& setup() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace doxlab::experiment

@@ -1,0 +1,90 @@
+#include "report/packets.hpp"
+
+#include <format>
+#include <map>
+
+#include "report/table.hpp"
+
+namespace doxlab::report {
+namespace {
+
+// The order in which people compare them: from plain to encrypted, TCP before QUIC.
+constexpr const char* kOrder[] = {"do53", "do53-tcp", "dot", "doh", "doh3", "doq"};
+
+template <class T>
+std::string number(const std::optional<T>& value, int decimals) {
+  return value ? std::format("{:.{}f}", static_cast<double>(*value), decimals) : "-";
+}
+
+std::string with_range(const std::optional<double>& median, const std::optional<double>& min,
+                       const std::optional<double>& max) {
+  if (!median) return "-";
+  return std::format("{:.1f} ({:.1f}–{:.1f})", *median, min.value_or(*median), max.value_or(*median));
+}
+
+std::string trips(const results::PacketsSummary& s) {
+  if (!s.round_trips) return "-";
+  if (s.round_trips_min == s.round_trips_max) return std::format("{}", *s.round_trips);
+  return std::format("{} ({}–{})", *s.round_trips, *s.round_trips_min, *s.round_trips_max);
+}
+
+/// The distinct reasons of lookups without an answer, each with its count.
+std::string failures(const results::PacketsRun& run) {
+  std::string out;
+  for (const auto& [name, summary] : run.results) {
+    std::map<std::string, std::size_t> reasons;
+    for (const auto& sample : summary.raw)
+      if (sample.outcome != "answered") ++reasons[std::format("{}: {}", sample.outcome, sample.reason)];
+    for (const auto& [reason, count] : reasons)
+      out += std::format("{}: {} of {} without an answer, {}\n", summary.transport, count, summary.raw.size(), reason);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string packets_text(const results::PacketsRun& run) {
+  const auto& link = run.link;
+  const auto& ends = run.endpoints;
+  std::string out = std::format("One cold lookup of {} {} over {}: {:g} ms each way, MTU {}, loss {:g}% each way, seed {}\n",
+                                ends.qname, ends.qtype, ends.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms,
+                                link.mtu, link.loss_percent, link.seed);
+  out += std::format("Chain {} bytes ({}), groups {}, Retry {} on DoH3 and {} on DoQ\n\n", ends.chain_bytes,
+                     ends.chain_key, ends.client_groups, ends.doh3_retry, ends.doq_retry);
+  using enum Table::Align;
+  Table table({{"transport", Left},
+               {"n", Right},
+               {"ms (min–max)", Right},
+               {"round trips", Right},
+               {"computing ms", Right},
+               {"packets c→s", Right},
+               {"s→c", Right},
+               {"IP bytes c→s", Right},
+               {"s→c", Right},
+               {"total", Right},
+               {"flights", Right}});
+  for (const auto* name : kOrder) {
+    const auto found = run.results.find(name);
+    if (found == run.results.end()) continue;
+    const auto& s = found->second;
+    if (s.samples == 0) {
+      table.add_row({s.transport, "0", "no answer", "-", "-", "-", "-", "-", "-", "-", "-"});
+      continue;
+    }
+    table.add_row({s.transport, std::to_string(s.samples), with_range(s.ms, s.ms_min, s.ms_max), trips(s),
+                   number(s.compute_ms, 1), std::to_string(s.pkts_c2s), std::to_string(s.pkts_s2c),
+                   std::to_string(s.bytes_c2s), std::to_string(s.bytes_s2c), std::to_string(s.bytes_total),
+                   std::to_string(s.flights)});
+  }
+  out += table.to_text();
+  out += std::format("\nMedians. The link delivered {} packets {:.0f} µs late at the median, {:.0f} µs at p99, {:.0f} µs at most{}.\n",
+                     run.precision.packets, run.precision.p50_us, run.precision.p99_us, run.precision.max_us,
+                     run.precision.real_time_priority ? "" : " (no real-time priority)");
+  if (!run.precision.within_1_ms)
+    out += "WARNING: the link was more than 1 ms late at p99; times of this run are not to be trusted (is the machine busy?)\n";
+  if (!run.complete) out += "INTERRUPTED: only what was measured until then is here\n";
+  if (!ends.certificate_verified) out += "WARNING: certificates were not verified, as asked\n";
+  return out + failures(run);
+}
+
+}  // namespace doxlab::report

@@ -1,0 +1,23 @@
+#include <glaze/glaze.hpp>
+
+#include "results/query.hpp"
+#include "results/run.hpp"
+
+namespace doxlab::results {
+
+namespace {
+
+template <class Record>
+std::string pretty(const Record& record) {
+  std::string out;
+  // Writing plain structs to a string cannot fail.
+  (void)glz::write<glz::opts{.prettify = true}>(record, out);
+  return out + '\n';
+}
+
+}  // namespace
+
+std::string to_json(const PacketsRun& run) { return pretty(run); }
+std::string to_json(const QueryResult& result) { return pretty(result); }
+
+}  // namespace doxlab::results

@@ -1,0 +1,106 @@
+#pragma once
+/// The records of a run: plain data, all that a report knows. The JSON of `--json` is these structs, field
+/// by field; docs/results.md describes it. Per-transport summaries keep the field names of the public
+/// harness that doxlab follows, so its readers work on ours.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace doxlab::results {
+
+inline constexpr int kSchemaVersion = 1;
+
+/// Where and with what the run was made.
+struct Environment {
+  std::string doxlab_version;
+  std::string kernel, machine, distribution, cpu;
+  unsigned cores = 0;
+  std::string openssl, ngtcp2, nghttp3, nghttp2;
+  std::map<std::string, std::string> kernel_settings;  ///< read back in the client's namespace
+};
+
+struct LinkSettings {
+  double one_way_delay_ms = 0;
+  double round_trip_ms = 0;
+  double loss_percent = 0;          ///< each direction
+  std::uint64_t mtu = 0;            ///< IP bytes
+  std::uint64_t rate_bps = 0;       ///< 0: unlimited
+  std::uint64_t queue_bytes = 0;    ///< 0: unlimited
+  std::uint64_t seed = 0;
+};
+
+/// How late the link delivered packets: actual minus due.
+struct LinkPrecision {
+  std::uint64_t packets = 0;
+  double p50_us = 0, p99_us = 0, max_us = 0;
+  bool real_time_priority = false;
+  bool within_1_ms = true;          ///< p99 at most 1 ms; otherwise the figures are not to be trusted
+};
+
+/// What was asked of the endpoints.
+struct EndpointSettings {
+  std::string qname, qtype, family;             ///< family: "ipv4" or "ipv6"
+  std::string client_groups, server_groups;     ///< OpenSSL lists; `*` marks a key share
+  std::uint64_t chain_bytes = 0;                ///< DER bytes that the server sends
+  std::string chain_key;                        ///< "ecdsa-p256" or "rsa-2048"
+  std::string doq_retry, doh3_retry;            ///< "off" or "always"
+  std::uint64_t client_datagram_bytes = 0, server_datagram_bytes = 0;  ///< UDP payload
+  double initial_rtt_ms = 0;
+  std::string doh_method;                       ///< "post" or "get"
+  double timeout_s = 0;
+  bool certificate_verified = true;
+};
+
+/// One cold lookup. Bytes are IP bytes; packets and bytes count what was sent until the answer, lost
+/// packets included; what came after (tickets, acknowledgements, closing) is apart.
+struct PacketsSample {
+  std::uint64_t sample = 0;
+  std::string outcome;                          ///< "answered", "timed out", ...
+  std::string reason;                           ///< why, if not answered
+  std::optional<double> ms;                     ///< start to answer
+  std::optional<std::uint64_t> round_trips;     ///< counted on the critical path
+  std::optional<double> compute_ms;             ///< ms minus what packets spent on the link
+  std::optional<double> connect_ms, secure_ms;  ///< start to TCP established; to handshake completed
+  std::uint64_t pkts_c2s = 0, pkts_s2c = 0, bytes_c2s = 0, bytes_s2c = 0;
+  std::uint64_t flights = 0;
+  std::uint64_t pkts_after = 0, bytes_after = 0;
+  std::uint64_t pkts_lost = 0;
+  std::string group, cipher;
+  bool retry = false, hello_retry_request = false, tcp_fallback = false;
+};
+
+/// Medians over the answered samples (the lower of two middle ones, so that counts stay whole).
+struct PacketsSummary {
+  std::string transport;                        ///< display name
+  std::uint64_t samples = 0;                    ///< answered
+  std::uint64_t no_answer = 0;
+  std::optional<double> ms, ms_min, ms_max;
+  std::optional<double> rtt_est;                ///< ms divided by the round trip, as the public harness has it
+  std::optional<std::uint64_t> round_trips, round_trips_min, round_trips_max;
+  std::optional<double> compute_ms, compute_ms_min, compute_ms_max;
+  std::uint64_t pkts_c2s = 0, pkts_s2c = 0, bytes_c2s = 0, bytes_s2c = 0, bytes_total = 0;
+  std::uint64_t flights = 0;
+  std::vector<PacketsSample> raw;
+};
+
+struct PacketsRun {
+  int schema_version = kSchemaVersion;
+  std::string experiment = "packets";
+  std::string command_line;
+  std::string started;                          ///< UTC, ISO 8601
+  double duration_s = 0;
+  bool complete = true;                         ///< false: interrupted; what was measured is here
+  Environment environment;
+  LinkSettings link;
+  EndpointSettings endpoints;
+  LinkPrecision precision;
+  std::map<std::string, PacketsSummary> results;  ///< by transport: do53, do53-tcp, dot, doh, doh3, doq
+};
+
+/// Pretty-printed JSON with a final newline.
+std::string to_json(const PacketsRun& run);
+
+}  // namespace doxlab::results
