@@ -2,6 +2,7 @@
 
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -79,11 +80,9 @@ int on_new_session(SSL* ssl, SSL_SESSION* session) {
 int on_client_hello(SSL* ssl, int* alert, void*) {
   const unsigned char* data = nullptr;
   std::size_t length = 0;
-  if (internal::state_of(ssl).for_quic &&
-      SSL_client_hello_get0_ext(ssl, kQuicTransportParameters, &data, &length) != 1) {
-    *alert = SSL_AD_MISSING_EXTENSION;
-    return SSL_CLIENT_HELLO_ERROR;
-  }
+  SslState& state = internal::state_of(ssl);
+  state.lacks_transport_parameters =
+      state.for_quic && SSL_client_hello_get0_ext(ssl, kQuicTransportParameters, &data, &length) != 1;
   // OpenSSL asks on_alpn only if the client offered a list.
   if (internal::context_state_of(ssl).alpn_required &&
       SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation, &data, &length) != 1) {
@@ -91,6 +90,16 @@ int on_client_hello(SSL* ssl, int* alert, void*) {
     return SSL_CLIENT_HELLO_ERROR;
   }
   return SSL_CLIENT_HELLO_SUCCESS;
+}
+
+// Called for each ClientHello, with SNI or without. The refusal is here because OpenSSL turns
+// missing_extension into handshake_failure as long as it has not settled on TLS 1.3, as in on_client_hello.
+int on_server_name(SSL* ssl, int* alert, void*) {
+  if (internal::state_of(ssl).lacks_transport_parameters) {
+    *alert = SSL_AD_MISSING_EXTENSION;
+    return SSL_TLSEXT_ERR_ALERT_FATAL;
+  }
+  return SSL_TLSEXT_ERR_NOACK;
 }
 
 int on_alpn(SSL* ssl, const unsigned char** chosen, unsigned char* chosen_length, const unsigned char* offered,
@@ -106,6 +115,14 @@ int on_alpn(SSL* ssl, const unsigned char** chosen, unsigned char* chosen_length
   return SSL_TLSEXT_ERR_OK;
 }
 
+constexpr unsigned int kHostFlags = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+
+// A final dot belongs to the DNS, not to certificates and SNI (RFC 6066 §3).
+std::string certificate_name(std::string name) {
+  if (name.ends_with('.')) name.pop_back();
+  return name;
+}
+
 void expect_name(SSL* ssl, const std::string& server_name) {
   const auto address = IpAddress::parse(server_name);
   if (address) {
@@ -115,10 +132,8 @@ void expect_name(SSL* ssl, const std::string& server_name) {
     }
     return;
   }
-  // A final dot belongs to the DNS, not to certificates and SNI (RFC 6066 §3).
-  std::string name = server_name;
-  if (name.ends_with('.')) name.pop_back();
-  SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+  const std::string name = certificate_name(server_name);
+  SSL_set_hostflags(ssl, kHostFlags);
   if (SSL_set1_host(ssl, name.c_str()) != 1 || SSL_set_tlsext_host_name(ssl, name.c_str()) != 1) {
     throw_openssl("server name \"" + name + "\"");
   }
@@ -126,22 +141,22 @@ void expect_name(SSL* ssl, const std::string& server_name) {
 
 // Resumption skips the certificate, so the ticket must stem from a session that verified one for this
 // same name. (OpenSSL keeps the verification result with the session but does not look at it again.)
-bool ticket_is_trusted(const SSL_SESSION* session, SSL* ssl, const std::string& server_name) {
-  X509* leaf = SSL_SESSION_get0_peer(const_cast<SSL_SESSION*>(session));
+// The SSL has the session set.
+bool ticket_is_trusted(SSL_SESSION* session, SSL* ssl, const std::string& server_name) {
+  X509* leaf = SSL_SESSION_get0_peer(session);
   if (leaf == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return false;
   if (const auto address = IpAddress::parse(server_name)) {
     const BytesView octets = address->octets();
     return X509_check_ip(leaf, octets.data(), octets.size(), 0) == 1;
   }
-  return true;  // ticket_fits_name has compared the names
+  const std::string name = certificate_name(server_name);
+  return X509_check_host(leaf, name.data(), name.size(), kHostFlags, nullptr) == 1;
 }
 
-// What was issued for one name or protocol must not open another (and OpenSSL would fail the handshake
-// where early data disagrees with the ticket).
-bool ticket_fits_name(const SSL_SESSION* session, SSL* ssl) {
-  const char* issued_for = SSL_SESSION_get0_hostname(session);
-  const char* sent = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
-  return std::string_view(issued_for != nullptr ? issued_for : "") == std::string_view(sent != nullptr ? sent : "");
+// OpenSSL fails the handshake where early data disagrees with the name or protocol of its ticket.
+bool ticket_fits_name(const SSL_SESSION* session, const std::string& server_name) {
+  const char* issued_for = SSL_SESSION_get0_hostname(session);  // null unless the server confirmed the SNI
+  return issued_for == nullptr || certificate_name(server_name) == issued_for;
 }
 
 bool ticket_fits_alpn(const SSL_SESSION* session, const std::string& alpn) {
@@ -199,7 +214,7 @@ SslPtr ClientContext::new_ssl(const std::string& server_name, const std::string&
     const SessionPtr session(
         d2i_SSL_SESSION(nullptr, &der, static_cast<long>(ticket->session_der.size())));
     internal::take_queued_error();  // a damaged ticket only costs a full handshake
-    if (session && ticket_fits_name(session.get(), ssl.get())) {
+    if (session && ticket_fits_name(session.get(), server_name)) {
       if (SSL_set_session(ssl.get(), session.get()) != 1) throw_openssl("session to resume");
       if (state_->options.verify && !ticket_is_trusted(session.get(), ssl.get(), server_name)) {
         SSL_set_session(ssl.get(), nullptr);
@@ -240,6 +255,7 @@ ServerContext::ServerContext(ServerOptions options) : state_(std::make_unique<St
   if (!wanted.certificate_compression.empty()) SSL_CTX_compress_certs(context, 0);
 
   SSL_CTX_set_client_hello_cb(context, on_client_hello, nullptr);
+  SSL_CTX_set_tlsext_servername_callback(context, on_server_name);
   if (!wanted.alpn.empty()) SSL_CTX_set_alpn_select_cb(context, on_alpn, nullptr);
 
   static constexpr std::string_view kSessionIdContext = "doxlab";
@@ -247,7 +263,9 @@ ServerContext::ServerContext(ServerOptions options) : state_(std::make_unique<St
                                  static_cast<unsigned int>(kSessionIdContext.size()));
   SSL_CTX_set_num_tickets(context, wanted.tickets);
   SSL_CTX_set_max_early_data(context, wanted.max_early_data_bytes);
-  SSL_CTX_set_recv_max_early_data(context, wanted.max_early_data_bytes);
+  // Also how much rejected early data is skipped (RFC 8446 §4.2.10), so never 0: a client may hold a ticket
+  // from before a restart.
+  SSL_CTX_set_recv_max_early_data(context, std::max<std::uint32_t>(wanted.max_early_data_bytes, 16384));
   if (wanted.single_use_tickets) {
     SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
   } else {

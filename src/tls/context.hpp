@@ -14,7 +14,12 @@
 namespace doxlab::tls {
 
 struct SslDeleter {
-  void operator()(SSL* ssl) const { SSL_free(ssl); }
+  void operator()(SSL* ssl) const {
+    // Without this OpenSSL would forget the tickets of connections that ended without close_notify, as those
+    // of QUIC do (it matters for ServerOptions::single_use_tickets).
+    SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_free(ssl);
+  }
 };
 using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 
@@ -41,7 +46,7 @@ class ClientContext {
   std::unique_ptr<State> state_;
 };
 
-/// The server side of TLS 1.3: certificate, groups, ALPN, ticket keys (made at random, kept for life).
+/// The server side of TLS 1.3; like the client's it outlives its sessions and threads may share it: certificate, groups, ALPN, ticket keys (made at random, kept for life).
 class ServerContext {
  public:
   explicit ServerContext(ServerOptions options);

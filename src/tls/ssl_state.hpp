@@ -18,6 +18,7 @@ struct SslState {
   bool early_data_ready = false;   ///< client: see tls::early_data_ready
   bool hello_retry_request = false;
   bool for_quic = false;           ///< server: transport parameters must be there
+  bool lacks_transport_parameters = false;  ///< server for QUIC: they were not
   int alert = -1;                  ///< fatal alert sent or received
   bool alert_received = false;
 };
