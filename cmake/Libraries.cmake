@@ -24,10 +24,11 @@ doxlab_library(mnl libmnl)
 doxlab_library(sodium libsodium)
 
 # libknot's static archive holds more than packets (DNSSEC, QUIC, LMDB); the parts used here need
-# none of what its .pc file lists, so it is linked by name.
+# none of what its .pc file lists, so it is linked by name. Printing a DNSKEY takes the key tag from
+# libdnssec, of which a static link then holds that one function and no GnuTLS.
 add_library(doxlab_lib_knot INTERFACE)
 add_library(doxlab::lib::knot ALIAS doxlab_lib_knot)
-target_link_libraries(doxlab_lib_knot INTERFACE knot zscanner)
+target_link_libraries(doxlab_lib_knot INTERFACE knot zscanner $<$<BOOL:${DOXLAB_STATIC}>:dnssec>)
 
 add_library(doxlab_lib_asio INTERFACE)
 add_library(doxlab::lib::asio ALIAS doxlab_lib_asio)
