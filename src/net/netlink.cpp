@@ -1,0 +1,133 @@
+#include "net/netlink.hpp"
+
+#include <libmnl/libmnl.h>
+#include <linux/if_addr.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <array>
+
+#include "net/system_error.hpp"
+
+namespace doxlab::net {
+namespace {
+
+/// Room for one request; the largest here is below 200 octets.
+using Buffer = std::array<char, 1024>;
+
+std::uint32_t index_of(const std::string& device) {
+  const auto index = ::if_nametoindex(device.c_str());
+  if (index == 0) throw_errno("find device " + device);
+  return index;
+}
+
+nlmsghdr* begin(Buffer& buffer, std::uint16_t type, std::uint16_t flags) {
+  auto* message = mnl_nlmsg_put_header(buffer.data());
+  message->nlmsg_type = type;
+  message->nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | NLM_F_ACK | flags);
+  return message;
+}
+
+template <class Header>
+Header* put_header(nlmsghdr* message) {
+  return static_cast<Header*>(mnl_nlmsg_put_extra_header(message, sizeof(Header)));
+}
+
+void put_address(nlmsghdr* message, std::uint16_t type, const IpAddress& address) {
+  mnl_attr_put(message, type, address.octets().size(), address.octets().data());
+}
+
+std::uint8_t family_of(const IpAddress& address) {
+  return address.is_v6() ? AF_INET6 : AF_INET;
+}
+
+}  // namespace
+
+void Netlink::Close::operator()(mnl_socket* socket) const {
+  mnl_socket_close(socket);
+}
+
+Netlink::Netlink() : socket_(mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC)) {
+  if (!socket_) throw_errno("open a netlink socket");
+  checked(mnl_socket_bind(socket_.get(), 0, MNL_SOCKET_AUTOPID), "bind a netlink socket");
+}
+
+void Netlink::set_up(const std::string& device) {
+  change_link(device, true, {}, {});
+}
+
+void Netlink::set_mtu(const std::string& device, std::uint32_t bytes) {
+  change_link(device, false, bytes, {});
+}
+
+void Netlink::set_queue_length(const std::string& device, std::uint32_t packets) {
+  change_link(device, false, {}, packets);
+}
+
+void Netlink::add_address(const std::string& device, const IpAddress& address, std::uint8_t prefix_bits) {
+  Buffer buffer;
+  auto* message = begin(buffer, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
+  auto* header = put_header<ifaddrmsg>(message);
+  header->ifa_family = family_of(address);
+  header->ifa_prefixlen = prefix_bits;
+  header->ifa_scope = RT_SCOPE_UNIVERSE;
+  header->ifa_index = index_of(device);
+  put_address(message, IFA_LOCAL, address);
+  put_address(message, IFA_ADDRESS, address);
+  mnl_attr_put_u32(message, IFA_FLAGS, IFA_F_NODAD | IFA_F_PERMANENT);
+  transact(message, "add address " + address.to_string() + " to device " + device);
+}
+
+void Netlink::add_default_route(const std::string& device, const IpAddress& preferred_source) {
+  Buffer buffer;
+  auto* message = begin(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
+  auto* header = put_header<rtmsg>(message);
+  header->rtm_family = family_of(preferred_source);
+  header->rtm_table = RT_TABLE_MAIN;
+  header->rtm_protocol = RTPROT_STATIC;
+  header->rtm_scope = preferred_source.is_v6() ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK;
+  header->rtm_type = RTN_UNICAST;
+  mnl_attr_put_u32(message, RTA_OIF, index_of(device));
+  put_address(message, RTA_PREFSRC, preferred_source);
+  transact(message, "add the default route through device " + device);
+}
+
+void Netlink::change_link(const std::string& device, bool up, std::optional<std::uint32_t> mtu,
+                          std::optional<std::uint32_t> queue_length) {
+  Buffer buffer;
+  auto* message = begin(buffer, RTM_NEWLINK, 0);
+  auto* header = put_header<ifinfomsg>(message);
+  header->ifi_family = AF_UNSPEC;
+  header->ifi_index = static_cast<int>(index_of(device));
+  if (up) header->ifi_change = header->ifi_flags = IFF_UP;
+  if (mtu) mnl_attr_put_u32(message, IFLA_MTU, *mtu);
+  if (queue_length) mnl_attr_put_u32(message, IFLA_TXQLEN, *queue_length);
+  transact(message, "change device " + device + (mtu ? " to MTU " + std::to_string(*mtu) : ""));
+}
+
+void Netlink::transact(nlmsghdr* message, const std::string& attempt) {
+  message->nlmsg_seq = ++sequence_;
+  if (mnl_socket_sendto(socket_.get(), message, message->nlmsg_len) < 0) throw_errno(attempt);
+  std::array<char, 8192> reply;
+  while (true) {
+    const auto length = mnl_socket_recvfrom(socket_.get(), reply.data(), reply.size());
+    if (length < 0) throw_errno(attempt);
+    const auto verdict = mnl_cb_run(reply.data(), static_cast<std::size_t>(length), sequence_,
+                                    mnl_socket_get_portid(socket_.get()), nullptr, nullptr);
+    if (verdict < 0) throw_errno(attempt);
+    if (verdict == MNL_CB_STOP) return;
+  }
+}
+
+std::vector<std::string> device_names() {
+  std::vector<std::string> names;
+  const std::unique_ptr<struct if_nameindex, decltype(&::if_freenameindex)> list(::if_nameindex(),
+                                                                                 &::if_freenameindex);
+  if (!list) throw_errno("list the network devices");
+  for (const auto* entry = list.get(); entry->if_index != 0; ++entry) names.emplace_back(entry->if_name);
+  return names;
+}
+
+}  // namespace doxlab::net
