@@ -1,6 +1,5 @@
 #include "experiment/rig.hpp"
 
-#include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <condition_variable>
@@ -9,6 +8,7 @@
 #include <stdexcept>
 
 #include "dns/message.hpp"
+#include "io/lag_monitor.hpp"
 
 namespace doxlab::experiment {
 namespace {
@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint64_t kFirstPort = 10000, kPorts = 50000;
 // Warm-up lookups draw from sample numbers that no experiment uses.
 constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40;
+// Fine enough to see a lag of a millisecond, rare enough to cost nothing.
+constexpr auto kLagPeriod = 2ms;
 
 Bytes compose(const Setup& setup, Transport t) {
   const auto type = dns::parse_type(setup.qtype);
@@ -32,11 +34,13 @@ Bytes compose(const Setup& setup, Transport t) {
 
 struct Rig::State {
   explicit State(const Setup& given)
-      : setup(given), lab({.impairments = given.link, .sysctls = {}}), server_io(1), client_io(1), pace_timer(client_io) {}
+      : setup(given), lab({.impairments = given.link, .sysctls = {}}), server_io(1), client_io(1), server_lag(server_io, kLagPeriod),
+        client_lag(client_io, kLagPeriod), pace_timer(client_io) {}
 
   Setup setup;
   lab::Lab lab;
   asio::io_context server_io, client_io;
+  io::LagMonitor server_lag, client_lag;
   asio::steady_timer pace_timer;
   std::jthread server_thread, client_thread;
   client::LookupOptions base;                 // what all lookups share
@@ -72,6 +76,7 @@ struct Rig::State {
         return;
       }
       const std::stop_callback on_stop(stop, [this] { server_io.stop(); });
+      server_lag.start();
       server_io.run();
     });
     ready.get_future().get();
@@ -79,8 +84,8 @@ struct Rig::State {
 
   void start_client() {
     client_thread = lab.start_thread(lab::Side::Client, [this](std::stop_token stop) {
-      const auto work = asio::make_work_guard(client_io);
       const std::stop_callback on_stop(stop, [this] { client_io.stop(); });
+      client_lag.start();
       client_io.run();
     });
   }
@@ -105,9 +110,24 @@ struct Rig::State {
                            answered();
                            auto timer = std::make_shared<asio::steady_timer>(client_io, settle);
                            timer->async_wait([this, key, task, timer, done, result = std::move(result)](const std::error_code& e) mutable {
-                             if (!e) done(Sample{task, std::move(result), lab.take(key)});
+                             if (!e) done(finish({.task = task, .result = std::move(result), .packets = lab.take(key)}));
                            });
                          });
+  }
+
+  /// Adds what disturbed the sample, if anything did: late packets, and event loops that were busy when a
+  /// packet for them arrived. A loop that was busy while the lookup waited for a timer did it no harm.
+  Sample finish(Sample&& sample) const {
+    const auto end = sample.result.answered.value_or(sample.result.started + setup.timeout);
+    const auto lag_at = [](const io::LagMonitor& loop, Timestamp when) { return loop.max_lag(when, when + kLagPeriod); };
+    sample.loop_lag = lag_at(client_lag, sample.result.started);
+    for (const auto& packet : sample.packets) {
+      if (!packet.delivered || packet.sent > end) continue;
+      sample.link_lateness = std::max(sample.link_lateness, Duration(*packet.delivered - packet.due));
+      const auto& receiver = packet.place.direction == link::Direction::ToServer ? server_lag : client_lag;
+      sample.loop_lag = std::max(sample.loop_lag, lag_at(receiver, *packet.delivered));
+    }
+    return std::move(sample);
   }
 
   void start_waiting() {
@@ -217,6 +237,10 @@ bool Rig::run(std::span<const Task> tasks, const Pace& pace, const std::function
   const std::lock_guard lock(state->mutex);
   state->finished.clear();
   return false;
+}
+
+void Rig::set_interval(Duration interval) {
+  asio::post(state_->client_io, [state = state_.get(), interval] { state->pace.interval = interval; });
 }
 
 lab::Lab& Rig::lab() { return state_->lab; }

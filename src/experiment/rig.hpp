@@ -25,6 +25,9 @@ struct Sample {
   Task task;
   client::LookupResult result;
   std::vector<capture::RecordedPacket> packets;  ///< in order of `sent`
+  Duration link_lateness{};                      ///< of the latest of its packets: actual minus due
+  Duration loop_lag{};                           ///< the worst of an event loop when a packet for it arrived
+  bool disturbed = false;                        ///< set by the sampler: late in every attempt
 };
 
 struct Pace {
@@ -43,6 +46,9 @@ class Rig {
   /// Returns false if `stop` ended it early; lookups in flight are then dropped.
   bool run(std::span<const Task> tasks, const Pace& pace, const std::function<void(Sample&&)>& on_sample,
            std::stop_token stop);
+
+  /// Changes the pace of the run under way, from any thread.
+  void set_interval(Duration interval);
 
   lab::Lab& lab();
   const Setup& setup() const;
