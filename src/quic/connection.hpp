@@ -36,9 +36,12 @@ enum class CloseKind : std::uint8_t {
 };
 
 struct HandshakeCompleted { tls::HandshakeInfo info; };
-struct StreamData { StreamId id; Bytes data; bool fin; };           ///< in order, without gaps
+/// In order, without gaps. `early`: came as 0-RTT before the handshake was done, so it may be a replay.
+struct StreamData { StreamId id; Bytes data; bool fin; bool early = false; };
 struct StreamReset { StreamId id; std::uint64_t code; };            ///< RESET_STREAM received
-struct StopSending { StreamId id; std::uint64_t code; };            ///< STOP_SENDING received
+/// STOP_SENDING received. ngtcp2 answers it with RESET_STREAM by itself and tells only when the stream
+/// dies or is written to next, so this comes up to a round trip late.
+struct StopSending { StreamId id; std::uint64_t code; };
 struct StreamClosed { StreamId id; };                               ///< both directions done; id is dead
 struct StreamsAvailable {};                                         ///< the peer raised a stream limit
 struct TicketReceived { tls::Ticket ticket; Bytes transport_parameters; };
@@ -57,6 +60,17 @@ struct ClientParameters {
   BytesView remembered_transport_parameters;  ///< from TicketReceived; needed for 0-RTT
   BytesView token;                       ///< from TokenReceived; proves the address at once
 };
+
+/// What ngtcp2 counts; QUIC packets, not datagrams.
+struct Counters {
+  std::uint64_t packets_sent = 0, packets_received = 0, packets_lost = 0, packets_discarded = 0;
+  Duration smoothed_rtt{};
+  std::uint64_t congestion_window_bytes = 0;
+};
+
+namespace internal {
+class ConnectionState;
+}
 
 class Connection {
  public:
@@ -89,15 +103,20 @@ class Connection {
   /// Sends CONNECTION_CLOSE of type 0x1d with an application code and enters the closing state.
   void close(std::uint64_t application_code, std::string_view reason, Timestamp now);
 
+  /// Closed was emitted (or waits to be taken): nothing will arrive any more and writing has no effect. A
+  /// last CONNECTION_CLOSE may still be in poll_datagram().
   bool is_closed() const;
   bool handshake_completed() const;
   SocketAddress remote() const;
+  Counters counters() const;
+  /// Bytes written on all streams that the peer has not acknowledged.
+  std::uint64_t queued_bytes() const;
+
+  /// For Endpoint, which makes server connections.
+  explicit Connection(std::unique_ptr<internal::ConnectionState> state);
 
  private:
-  friend class Endpoint;
-  struct State;
-  explicit Connection(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  std::unique_ptr<internal::ConnectionState> state_;
 };
 
 }  // namespace doxlab::quic
