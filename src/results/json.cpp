@@ -1,5 +1,6 @@
 #include <glaze/glaze.hpp>
 
+#include "results/loss.hpp"
 #include "results/query.hpp"
 #include "results/run.hpp"
 
@@ -19,5 +20,12 @@ std::string pretty(const Record& record) {
 
 std::string to_json(const PacketsRun& run) { return pretty(run); }
 std::string to_json(const QueryResult& result) { return pretty(result); }
+std::string to_json(const LossRun& run) { return pretty(run); }
+
+std::string to_json_line(const LossSample& sample) {
+  std::string out;
+  (void)glz::write_json(sample, out);
+  return out;
+}
 
 }  // namespace doxlab::results

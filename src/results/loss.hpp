@@ -1,0 +1,70 @@
+#pragma once
+/// The records of the loss experiment. Field names of the public harness (`n`, `timeouts`, `p50` ... `max`,
+/// `mean`) are kept; the rest is beside them.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/run.hpp"
+
+namespace doxlab::results {
+
+/// One lookup under loss: what is written to the samples file as it arrives (NDJSON), one object a line.
+struct LossSample {
+  std::string transport;
+  std::uint64_t sample = 0;
+  std::string outcome;
+  std::string reason;
+  std::optional<double> ms;                     ///< start to answer; empty: none within the timeout
+  std::optional<std::uint64_t> round_trips;
+  std::uint64_t pkts_c2s = 0, pkts_s2c = 0, bytes_c2s = 0, bytes_s2c = 0;  ///< until the answer
+  std::vector<std::uint64_t> lost_c2s, lost_s2c;  ///< numbers (from 0) of the packets that the link dropped
+  bool disturbed = false;                       ///< the machine was too busy in every attempt; not in the quantiles
+};
+
+/// A quantile of the latency distribution, lookups without an answer counted as longer than the timeout.
+struct QuantileEstimate {
+  double p = 0;                                 ///< 0.5, 0.75, ...
+  std::optional<double> ms;                     ///< empty: at or beyond the timeout, or not supported by n
+  bool censored = false;                        ///< the quantile is at least the timeout
+  bool supported = true;                        ///< false: n is too small for a two-sided 95% interval
+  std::optional<double> low_ms, high_ms;        ///< distribution-free interval; empty high: at least the timeout
+};
+
+struct LossSummary {
+  std::string transport;                        ///< display name
+  std::uint64_t n = 0;                          ///< answered
+  std::uint64_t timeouts = 0;                   ///< no answer, whatever the reason
+  std::uint64_t disturbed = 0;                  ///< left out of everything below
+  double no_answer_share = 0, no_answer_low = 0, no_answer_high = 0;  ///< with a 95% Clopper-Pearson interval
+  std::optional<double> p50, p75, p90, p95, p99, p99_9;  ///< ms, over all lookups, those without an answer last
+  std::optional<double> max, mean;              ///< ms, of the answered
+  std::vector<QuantileEstimate> quantiles;
+};
+
+struct LossRun {
+  int schema_version = kSchemaVersion;
+  std::string experiment = "loss";
+  std::string command_line;
+  std::string started;
+  double duration_s = 0;
+  bool complete = true;
+  std::uint64_t repetitions = 0;                ///< asked for each transport
+  std::uint64_t repeated = 0;                   ///< lookups made again because the machine disturbed them
+  Environment environment;
+  LinkSettings link;
+  EndpointSettings endpoints;
+  LinkPrecision precision;
+  std::string samples_file;                     ///< where the raw samples are; empty: here below
+  std::map<std::string, LossSummary> results;
+  std::vector<LossSample> samples;
+};
+
+std::string to_json(const LossRun& run);
+/// One line without line end.
+std::string to_json_line(const LossSample& sample);
+
+}  // namespace doxlab::results
