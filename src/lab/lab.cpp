@@ -12,9 +12,8 @@ struct Lab::State {
   explicit State(const LabOptions& options)
       : client(make_end(Side::Client, options)),
         server(make_end(Side::Server, options)),
-        link(client.device, server.device, options.impairments, recorder) {
-    client.network.run([this] { kernel_settings = read_kernel_settings(); });
-  }
+        link(client.device, server.device, options.impairments, recorder),
+        kernel_settings(read_kernel_settings(client)) {}
   const End& end(Side side) const { return side == Side::Client ? client : server; }
 
   End client, server;

@@ -74,6 +74,7 @@ void LinkThread::run() {
     set_timer();
     epoll_event ready[4];
     const int count = ::epoll_wait(events_.get(), ready, 4, -1);
+    const auto woke = monotonic_now();
     for (int i = 0; i < count; ++i) {
       switch (ready[i].data.u32) {
         case FromClient:
@@ -82,12 +83,15 @@ void LinkThread::run() {
         case FromServer:
           read_batch(Direction::ToClient);
           break;
+        case TimerFired:
+          timing_.woke(alarm_, woke);
+          timer_set_for_.reset();
+          break;
         case StopAsked:
           return;
-        default:
-          break;  // the timer: what is due leaves at the top of the loop
       }
     }
+    spin_until_due();
   }
 }
 
@@ -163,12 +167,22 @@ void LinkThread::set_timer() {
   // Setting it again also takes back a report of having fired; all zeros switch it off.
   itimerspec when{};
   if (next) {
-    const auto since_epoch = next->time_since_epoch();
+    alarm_ = timing_.alarm_for(*next, monotonic_now());
+    const auto since_epoch = alarm_.time_since_epoch();
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_epoch);
     when.it_value.tv_sec = seconds.count();
     when.it_value.tv_nsec = (since_epoch - seconds).count();
   }
   ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+void LinkThread::spin_until_due() {
+  if (on_the_way_.empty()) return;
+  const auto due = on_the_way_.top().due;
+  const auto now = monotonic_now();
+  if (due <= now || !timing_.may_spin(now, due)) return;
+  while (monotonic_now() < due) {
+  }
 }
 
 }  // namespace doxlab::lab

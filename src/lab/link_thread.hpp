@@ -11,6 +11,7 @@
 #include "capture/packet.hpp"
 #include "lab/lateness.hpp"
 #include "lab/recorder.hpp"
+#include "lab/wake_timing.hpp"
 #include "link/path.hpp"
 #include "net/file_descriptor.hpp"
 #include "net/tun_device.hpp"
@@ -53,6 +54,7 @@ class LinkThread {
                   Bytes bytes);
   void deliver_due(Timestamp now);
   void set_timer();
+  void spin_until_due();
 
   net::TunDevice* device_of_sender_[2];  ///< indexed by Direction
   link::Path path_;
@@ -61,7 +63,9 @@ class LinkThread {
   bool has_real_time_priority_ = false;
   std::priority_queue<OnTheWay, std::vector<OnTheWay>, std::greater<>> on_the_way_;
   std::uint64_t next_order_ = 0;
-  std::optional<Timestamp> timer_set_for_;
+  WakeTiming timing_;
+  std::optional<Timestamp> timer_set_for_;  ///< the packet's due time; the alarm may be earlier
+  Timestamp alarm_;
   std::vector<std::uint8_t> read_buffer_;
   net::FileDescriptor events_, timer_, stop_;
   std::thread thread_;

@@ -17,6 +17,8 @@ constexpr std::size_t kSmallestIpv6Mtu = 1280;
 /// Enough for every burst that a server's sockets can hold; the kernel's 500 are not.
 constexpr std::uint32_t kQueueLength = 10000;
 
+constexpr std::string_view kCongestionControl = "tcp_congestion_control";
+
 struct Setting {
   std::string_view name;  ///< below /proc/sys/net
   std::string_view value;
@@ -73,15 +75,35 @@ void apply_defaults(std::span<const Setting> settings) {
 }
 
 void apply_chosen(const std::vector<std::pair<std::string, std::string>>& sysctls) {
-  for (const auto& [name, value] : sysctls)
+  for (const auto& [name, value] : sysctls) {
+    if (name == kCongestionControl) continue;
     if (const auto written = net::write_sysctl("net/ipv4/" + name, value); !written)
       throw std::runtime_error(written.error().message);
+  }
 }
 
-void configure(Side side, const LabOptions& options, std::optional<net::TunDevice>& device) {
+/// Makes the chosen congestion control the namespace's own. Where the machine keeps it from namespaces
+/// (tcp_allowed_congestion_control), returns its name for the routes, which may use any.
+std::string choose_congestion_control(const LabOptions& options) {
+  const auto chosen =
+      std::ranges::find(options.sysctls, kCongestionControl, &std::pair<std::string, std::string>::first);
+  const bool is_default = chosen == options.sysctls.end();
+  const std::string name = is_default ? "cubic" : chosen->second;
+  if (net::write_sysctl("net/ipv4/" + std::string(kCongestionControl), name)) return {};
+  const auto available = net::read_sysctl("net/ipv4/tcp_available_congestion_control");
+  if (available && (" " + *available + " ").contains(" " + name + " ")) return name;
+  if (!is_default) throw std::runtime_error("congestion control " + name + ": the kernel does not have it");
+  return {};
+}
+
+std::string configure(Side side, const LabOptions& options, std::optional<net::TunDevice>& device) {
   net::Netlink netlink;
   netlink.set_up("lo");
   apply_defaults(kQuietIpv6);
+  apply_defaults(kTcpDefaults);
+  apply_chosen(options.sysctls);
+  auto congestion_control_of_routes = choose_congestion_control(options);
+
   device.emplace("lab0");
   const auto& name = device->name();
   netlink.set_mtu(name, static_cast<std::uint32_t>(options.impairments.mtu));
@@ -97,10 +119,9 @@ void configure(Side side, const LabOptions& options, std::optional<net::TunDevic
     netlink.add_address(name, first, prefix_bits);
     for (std::size_t k = 2; side == Side::Client && k <= Lab::kClientAddresses; ++k)
       netlink.add_address(name, Lab::client_address(ipv6, k), prefix_bits);
-    netlink.add_default_route(name, first);
+    netlink.add_default_route(name, first, congestion_control_of_routes);
   }
-  apply_defaults(kTcpDefaults);
-  apply_chosen(options.sysctls);
+  return congestion_control_of_routes;
 }
 
 }  // namespace
@@ -108,15 +129,21 @@ void configure(Side side, const LabOptions& options, std::optional<net::TunDevic
 End make_end(Side side, const LabOptions& options) {
   auto network = net::NetworkNamespace::make();
   std::optional<net::TunDevice> device;
-  network.run([&] { configure(side, options, device); });
-  return {std::move(network), std::move(*device)};
+  std::string congestion_control;
+  network.run([&] { congestion_control = configure(side, options, device); });
+  return {std::move(network), std::move(*device), std::move(congestion_control)};
 }
 
-std::vector<std::pair<std::string, std::string>> read_kernel_settings() {
+std::vector<std::pair<std::string, std::string>> read_kernel_settings(const End& end) {
   std::vector<std::pair<std::string, std::string>> settings;
-  for (const auto name : kReported)
-    if (auto value = net::read_sysctl("net/ipv4/" + std::string(name)))
-      settings.emplace_back(name, std::move(*value));
+  end.network.run([&] {
+    for (const auto name : kReported)
+      if (auto value = net::read_sysctl("net/ipv4/" + std::string(name)))
+        settings.emplace_back(name, std::move(*value));
+  });
+  for (auto& [name, value] : settings)
+    if (name == kCongestionControl && !end.congestion_control_of_routes.empty())
+      value = end.congestion_control_of_routes + " (set on the routes)";
   return settings;
 }
 

@@ -80,7 +80,8 @@ void Netlink::add_address(const std::string& device, const IpAddress& address, s
   transact(message, "add address " + address.to_string() + " to device " + device);
 }
 
-void Netlink::add_default_route(const std::string& device, const IpAddress& preferred_source) {
+void Netlink::add_default_route(const std::string& device, const IpAddress& preferred_source,
+                                const std::string& congestion_control) {
   Buffer buffer;
   auto* message = begin(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
   auto* header = put_header<rtmsg>(message);
@@ -91,7 +92,13 @@ void Netlink::add_default_route(const std::string& device, const IpAddress& pref
   header->rtm_type = RTN_UNICAST;
   mnl_attr_put_u32(message, RTA_OIF, index_of(device));
   put_address(message, RTA_PREFSRC, preferred_source);
-  transact(message, "add the default route through device " + device);
+  if (!congestion_control.empty()) {
+    auto* metrics = mnl_attr_nest_start(message, RTA_METRICS);
+    mnl_attr_put_strz(message, RTAX_CC_ALGO, congestion_control.c_str());
+    mnl_attr_nest_end(message, metrics);
+  }
+  transact(message, "add the default route through device " + device +
+                        (congestion_control.empty() ? "" : " with congestion control " + congestion_control));
 }
 
 void Netlink::change_link(const std::string& device, bool up, std::optional<std::uint32_t> mtu,

@@ -26,8 +26,11 @@ class Netlink {
   void set_queue_length(const std::string& device, std::uint32_t packets);
   /// IPv6 addresses are usable at once: no duplicate address detection.
   void add_address(const std::string& device, const IpAddress& address, std::uint8_t prefix_bits);
-  /// Everything of the family of `preferred_source` goes into the device, without a gateway.
-  void add_default_route(const std::string& device, const IpAddress& preferred_source);
+  /// Everything of the family of `preferred_source` goes into the device, without a gateway. A name in
+  /// `congestion_control` is what TCP over the route uses, even one that the namespace's setting refuses
+  /// because the machine does not allow it to everyone; empty: the setting.
+  void add_default_route(const std::string& device, const IpAddress& preferred_source,
+                         const std::string& congestion_control = {});
 
  private:
   void change_link(const std::string& device, bool up, std::optional<std::uint32_t> mtu,

@@ -1,6 +1,7 @@
 #include "lab/lab.hpp"
 
 #include <gmock/gmock.h>
+#include <netinet/tcp.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -67,6 +68,10 @@ TEST_P(LabOfEachFamily, TcpConnectTakesOneRoundTrip) {
     net::checked(::connect(socket.get(), server.get(), server.length), "connect");
     EXPECT_GE(monotonic_now() - start, 40ms);
     EXPECT_LE(monotonic_now() - start, 50ms);
+    char congestion_control[16] = {};
+    socklen_t length = sizeof congestion_control;
+    ::getsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, congestion_control, &length);
+    EXPECT_STREQ(congestion_control, "cubic");
   });
   const auto packets = lab.peek(9);
   ASSERT_GE(packets.size(), 3);
@@ -247,6 +252,11 @@ TEST(Lab, KernelSettingsAreInForce) {
   const auto settings = lab.kernel_settings();
   EXPECT_THAT(settings, testing::Contains(testing::Pair("tcp_syn_retries", "3")));
   EXPECT_THAT(settings, testing::Contains(testing::Pair("tcp_no_metrics_save", "1")));
+}
+
+TEST(Lab, CongestionControlThatTheKernelLacksIsRefused) {
+  EXPECT_THROW(Lab({.impairments = {}, .sysctls = {{"tcp_congestion_control", "nonesuch"}}}),
+               std::runtime_error);
 }
 
 TEST(Lab, UnknownKernelSettingIsRefusedByName) {
