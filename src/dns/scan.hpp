@@ -28,7 +28,7 @@ enum HeaderFlag : std::uint16_t {
 inline constexpr std::uint16_t kOpcodeMask = 0x7800;
 
 enum RecordType : std::uint16_t {
-  kTypeA = 1, kTypeNs = 2, kTypeCname = 5, kTypeSoa = 6, kTypeMx = 15, kTypeTxt = 16, kTypeAaaa = 28,
+  kTypeA = 1, kTypeNs = 2, kTypeCname = 5, kTypeSoa = 6, kTypePtr = 12, kTypeMx = 15, kTypeTxt = 16, kTypeAaaa = 28,
   kTypeDname = 39, kTypeOpt = 41, kTypeIxfr = 251, kTypeAxfr = 252, kTypeAny = 255,
 };
 inline constexpr std::uint16_t kClassIn = 1;

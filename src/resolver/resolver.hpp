@@ -20,18 +20,22 @@ struct QueryContext {
   bool early_data = false;        ///< only QUERY is answered from 0-RTT; other opcodes get REFUSED
 };
 
-/// A zone read from master-file text (RFC 1035 §5). Immutable once made; threads may share it.
+/// Zones read from master-file text (RFC 1035 §5): one for each SOA record. Immutable once made; threads
+/// may share it.
 class Zone {
  public:
-  /// `origin` is used until $ORIGIN. Errors: the first syntax error with its line.
+  /// `origin` is used until $ORIGIN. Errors, with the line: the first syntax error, $INCLUDE, a class other
+  /// than IN, DNAME, a second SOA or CNAME of a name, CNAME beside other data, a record in no zone.
   static Result<std::shared_ptr<const Zone>> parse(std::string_view master_file, std::string_view origin = ".");
-  /// The zone that is built in: example.com and names with large, small and missing answers.
+  /// The zone that is built in: example.com with its usual records, www (CNAME), small (one A record), big
+  /// and huge (TXT answers of about 4 KB and 20 KB), and *.wild. Addresses are those of RFC 5737 and 3849.
   static std::shared_ptr<const Zone> built_in();
   ~Zone();
 
+  struct State;  ///< of the room alone: zone_data.hpp
+  const State& state() const { return *state_; }
+
  private:
-  friend class Resolver;
-  struct State;
   explicit Zone(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
@@ -40,8 +44,10 @@ class Resolver {
  public:
   explicit Resolver(std::shared_ptr<const Zone> zone) : zone_(std::move(zone)) {}
 
-  /// The answer to a query, at most 65,535 bytes. Empty: no answer is due (shorter than a header, or
-  /// itself an answer). FORMERR, NOTIMP, BADVERS and REFUSED as RFC 1035, 6891 and 8906 ask.
+  /// The answer to a query, at most 65,535 bytes. Empty: no answer is due (shorter than a header, itself an
+  /// answer, or keepalive over DoQ, RFC 9250 §5.5.2). FORMERR, NOTIMP, BADVERS and REFUSED as RFC 1035, 6891
+  /// and 8906 ask; REFUSED for names in no zone, other classes and zone transfers. Not fitting UDP: TC with
+  /// empty sections; above 65,535 bytes: SERVFAIL. ANY gives one set (RFC 8482).
   Bytes answer(BytesView query, const QueryContext& context) const;
 
  private:
