@@ -47,9 +47,9 @@ class DoqServer final : public DatagramServer {
   }
 
   std::optional<Output> poll_output(Timestamp now) override {
-    auto datagram = endpoint_.poll_datagram(now);
-    if (datagram) return Output{datagram->peer, std::move(datagram->payload)};
-    handle_events(now);
+    do {
+      if (auto datagram = endpoint_.poll_datagram(now)) return Output{datagram->peer, std::move(datagram->payload)};
+    } while (handle_events(now));  // what is learnt while sending may want an answer
     return std::nullopt;
   }
 
@@ -120,14 +120,18 @@ class DoqServer final : public DatagramServer {
     return out;
   }
 
-  void handle_events(Timestamp now) {
+  /// Returns true if there were any.
+  bool handle_events(Timestamp now) {
+    bool any = false;
     while (const auto key = endpoint_.poll_ready()) {
+      any = true;
       quic::Connection& connection = *endpoint_.find(*key);
       while (auto event = connection.poll_event()) {
         std::visit([&](auto& e) { on(*key, connection, e, now); }, *event);
       }
     }
     while (!unfinished_.empty() && !is_unfinished(unfinished_.front())) unfinished_.pop_front();
+    return any;
   }
 
   template <class Other>
@@ -214,7 +218,7 @@ class DoqServer final : public DatagramServer {
     Peer& peer = peers_[key];
     if (const auto stream = peer.streams.find(id); stream != peer.streams.end()) {
       stream->second.finished = true;
-      forget(stream->second);
+      forget(connection, id, stream->second);
     }
     const double elapsed = std::chrono::duration<double>(now - peer.cancels_refilled).count();
     peer.cancels_left = std::min(kCancelBurst, peer.cancels_left + elapsed * kCancelsPerSecond) - 1;
@@ -222,24 +226,25 @@ class DoqServer final : public DatagramServer {
     if (peer.cancels_left < 0) connection.close(code(DoqError::ExcessiveLoad), "too many cancelled queries", now);
   }
 
-  void on(ConnectionKey key, quic::Connection&, quic::StreamClosed& event, Timestamp) {
+  void on(ConnectionKey key, quic::Connection& connection, quic::StreamClosed& event, Timestamp) {
     const auto peer = peers_.find(key);
     if (peer == peers_.end()) return;
     const auto stream = peer->second.streams.find(event.id);
     if (stream == peer->second.streams.end()) return;
-    forget(stream->second);
+    forget(connection, event.id, stream->second);
     peer->second.streams.erase(stream);
   }
 
-  void on(ConnectionKey key, quic::Connection&, quic::Closed&, Timestamp) {
+  void on(ConnectionKey key, quic::Connection& connection, quic::Closed&, Timestamp) {
     const auto peer = peers_.find(key);
     if (peer == peers_.end()) return;
-    for (auto& [id, stream] : peer->second.streams) forget(stream);
+    for (auto& [id, stream] : peer->second.streams) forget(connection, id, stream);
     peers_.erase(peer);
   }
 
   // Lets go of a stream's memory and of the work that was to answer it.
-  void forget(Stream& stream) {
+  void forget(quic::Connection& connection, StreamId id, Stream& stream) {
+    connection.consumed(id, stream.query.buffered_bytes());
     buffered_bytes_ -= stream.query.buffered_bytes();
     stream.query = {};
     stream.taken = true;
