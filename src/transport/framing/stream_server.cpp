@@ -14,7 +14,7 @@ constexpr std::size_t kMaxWaitingOctets = 256 * 1024;
 
 StreamServer::StreamServer(std::unique_ptr<StreamChannel> channel, const ServerLimits& limits, Timestamp now)
     : channel_(std::move(channel)), limits_(limits), reader_(kMaxWaitingOctets), accepted_(now), last_activity_(now),
-      last_call_(now) {}
+      last_call_(now), was_established_(channel_->established()) {}
 
 void StreamServer::receive(BytesView input, Timestamp now) {
   last_call_ = now;

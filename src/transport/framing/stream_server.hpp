@@ -44,7 +44,7 @@ class StreamServer final : public StreamServerSession {
   std::uint64_t last_handle_ = 0;
   std::size_t early_end_ = 0;   // offset in the plaintext stream where 0-RTT ended
   Timestamp accepted_, last_activity_, last_call_;
-  bool was_established_ = false;
+  bool was_established_;
   bool reading_ = true;
   bool closing_ = false;        // only output is left to go
 };
