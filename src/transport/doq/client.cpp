@@ -8,7 +8,7 @@
 #include "dns/message.hpp"
 #include "dns/scan.hpp"
 #include "transport/doq/doq.hpp"
-#include "transport/doq/stream_message.hpp"
+#include "transport/framing/framing.hpp"
 
 namespace doxlab::transport {
 namespace {
@@ -88,7 +88,7 @@ class DoqClient final : public ClientSession {
   };
   struct Exchange {
     Query query;
-    StreamMessage answer;
+    MessageReader answer;
     bool answered = false;
   };
 
@@ -108,7 +108,7 @@ class DoqClient final : public ClientSession {
       Query query = std::move(waiting_.front());
       waiting_.pop_front();
       connection_->write(*stream, doq_frame(query.message), true);
-      exchanges_.emplace(*stream, Exchange{std::move(query), {}, false});
+      exchanges_.emplace(*stream, Exchange{std::move(query), MessageReader(), false});
     }
   }
 
@@ -141,13 +141,17 @@ class DoqClient final : public ClientSession {
       if (!event.data.empty()) protocol_error("bytes after the answer");
       return;
     }
-    if (!exchange.answer.append(event.data)) return protocol_error("bytes after the answer");
-    if (exchange.answer.is_whole()) return take_answer(exchange);
-    if (event.fin) protocol_error("the stream ended before the answer");
+    exchange.answer.feed(event.data);
+    auto answer = exchange.answer.next();
+    if (!answer) {
+      if (event.fin) protocol_error("the stream ended before the answer");
+      return;
+    }
+    if (exchange.answer.buffered() > 0) return protocol_error("bytes after the answer");
+    take_answer(exchange, std::move(*answer));
   }
 
-  void take_answer(Exchange& exchange) {
-    Bytes answer = exchange.answer.take();
+  void take_answer(Exchange& exchange, Bytes answer) {
     exchange.answered = true;
     if (answer.size() < dns::kHeaderOctets) return protocol_error("an answer shorter than a DNS header");
     if (dns::message_id(answer) != 0) return protocol_error("an answer with a message ID");

@@ -1,5 +1,7 @@
 #include "transport/doq/doq.hpp"
 
+#include "transport/framing/framing.hpp"
+
 namespace doxlab::transport {
 
 std::string to_string(DoqError error) {
@@ -17,6 +19,12 @@ std::string to_string(DoqError error) {
 DoqError doq_error_from(std::uint64_t code) {
   return code <= static_cast<std::uint64_t>(DoqError::ExcessiveLoad) ? static_cast<DoqError>(code)
                                                                       : DoqError::Unspecified;
+}
+
+Bytes doq_frame(BytesView message) {
+  Bytes out = frame(message);
+  if (message.size() >= 2) out[kLengthPrefixOctets] = out[kLengthPrefixOctets + 1] = 0;
+  return out;
 }
 
 }  // namespace doxlab::transport

@@ -22,6 +22,9 @@ enum class DoqError : std::uint64_t {
 std::string to_string(DoqError error);
 DoqError doq_error_from(std::uint64_t code);
 
+/// What goes on the wire for a message of at most 65,535 octets: its length, then the message with ID 0.
+Bytes doq_frame(BytesView message);
+
 /// The ClientHello is made at once but leaves with start(). Errors: options that QUIC or TLS refuse.
 Result<std::unique_ptr<ClientSession>> make_doq_client(const ClientOptions& options, Timestamp now);
 

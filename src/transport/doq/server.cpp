@@ -11,7 +11,7 @@
 #include "dns/message.hpp"
 #include "dns/scan.hpp"
 #include "transport/doq/doq.hpp"
-#include "transport/doq/stream_message.hpp"
+#include "transport/framing/framing.hpp"
 
 namespace doxlab::transport {
 namespace {
@@ -92,7 +92,7 @@ class DoqServer final : public DatagramServer {
     StreamId stream;
   };
   struct Stream {
-    StreamMessage query;
+    MessageReader query;
     bool early = false;
     bool taken = false;     ///< the query is whole and was passed on
     bool finished = false;  ///< FIN or RESET_STREAM came
@@ -160,8 +160,9 @@ class DoqServer final : public DatagramServer {
     stream.early = stream.early || event.early;
     stream.finished = stream.finished || event.fin;
     buffered_bytes_ += event.data.size();
-    if (!stream.query.append(event.data)) return protocol_error(connection, "more than one query on a stream", now);
-    if (!stream.query.is_whole()) {
+    stream.query.feed(event.data);
+    auto message = stream.query.next();
+    if (!message) {
       if (event.fin) return protocol_error(connection, "the stream ended before the query", now);
       if (buffered_bytes_ > kMaxBufferedBytes) {
         return connection.close(code(DoqError::ExcessiveLoad), "too many half-sent queries", now);
@@ -170,15 +171,17 @@ class DoqServer final : public DatagramServer {
       return;
     }
     // Credit comes back with the memory, so a client can make us hold one connection window and no more.
-    const std::size_t size = stream.query.buffered_bytes();
+    const std::size_t excess = stream.query.buffered();
+    const std::size_t size = kLengthPrefixOctets + message->size() + excess;
     connection.consumed(event.id, size);
     buffered_bytes_ -= size;
-    take_query(key, connection, peer, event.id, stream, now);
+    stream.query = MessageReader();
+    if (excess > 0) return protocol_error(connection, "more than one query on a stream", now);
+    take_query(key, connection, peer, event.id, stream, std::move(*message), now);
   }
 
   void take_query(ConnectionKey key, quic::Connection& connection, Peer& peer, StreamId id, Stream& stream,
-                  Timestamp now) {
-    Bytes message = stream.query.take();
+                  Bytes message, Timestamp now) {
     stream.taken = true;
     if (!stream.finished) unfinished_.push_back({now + limits_.idle_timeout, key, id});
     const auto header = dns::read_header(message);
@@ -244,9 +247,9 @@ class DoqServer final : public DatagramServer {
 
   // Lets go of a stream's memory and of the work that was to answer it.
   void forget(quic::Connection& connection, StreamId id, Stream& stream) {
-    connection.consumed(id, stream.query.buffered_bytes());
-    buffered_bytes_ -= stream.query.buffered_bytes();
-    stream.query = {};
+    connection.consumed(id, stream.query.buffered());
+    buffered_bytes_ -= stream.query.buffered();
+    stream.query = MessageReader();
     stream.taken = true;
     if (stream.handle) places_.erase(*stream.handle);
   }
