@@ -1,0 +1,36 @@
+#pragma once
+/// What happens between fork and exec. All memory is prepared before the fork: afterwards only calls that
+/// signal-safety(7) allows are made, since other threads may have held locks.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "net/child_process.hpp"
+
+namespace doxlab::net {
+
+class LaunchPlan {
+ public:
+  LaunchPlan(const std::vector<std::string>& command, const ChildOptions& options);
+
+  std::array<int, 3> standard{-1, -1, -1};  ///< become descriptors 0 to 2
+  int failure = -1;                         ///< pipe for the errno of what did not work
+  /// The child is the first process of a process namespace. It does not become the program itself, since
+  /// the kernel spares such a process from signals; it starts the program, passes signals on, and reaps.
+  bool is_first_of_namespace = false;
+
+  /// In the child.
+  [[noreturn]] void run();
+
+ private:
+  [[noreturn]] void execute();
+  [[noreturn]] void give_up(int error);
+
+  std::vector<std::string> candidates_;  ///< paths of the program, to be tried in order
+  std::vector<std::string> command_, environment_;
+  std::vector<char*> arguments_, variables_;
+  std::string working_directory_;
+};
+
+}  // namespace doxlab::net
