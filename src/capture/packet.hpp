@@ -1,8 +1,8 @@
 #pragma once
 /// A packet as the recorder saw it, and the headers that flows are made of.
 
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -17,15 +17,15 @@ enum class Protocol : std::uint8_t { Tcp = 6, Udp = 17, Other = 0 };
 
 /// One packet of a lookup, from IP header to the end.
 struct RecordedPacket {
-  std::uint64_t lookup = 0;              ///< the recorder's key of the lookup; 0: belongs to none
-  link::PacketPlace place;               ///< coordinates of its draws
-  Timestamp sent;                        ///< read from the sender's device
-  Timestamp due;                         ///< when it should have left the link; meaningful if delivered
-  std::optional<Timestamp> delivered;    ///< written to the receiver's device; empty if it never was
+  std::uint64_t lookup = 0;            ///< the recorder's key of the lookup; 0: belongs to none
+  link::PacketPlace place;             ///< coordinates of its draws
+  Timestamp sent;                      ///< read from the sender's device
+  Timestamp due;                       ///< when it should have left the link; meaningful if delivered
+  std::optional<Timestamp> delivered;  ///< written to the receiver's device; empty if it never was
   link::Fate fate = link::Fate::Delivered;
-  bool duplicate = false;                ///< the second copy of a duplicated packet
-  bool corrupted = false;                ///< delivered with one bit flipped, so the receiver discards it
-  Bytes bytes;                           ///< as sent (before corruption)
+  bool duplicate = false;  ///< the second copy of a duplicated packet
+  bool corrupted = false;  ///< delivered with one bit flipped, so the receiver discards it
+  Bytes bytes;             ///< as sent (before corruption)
 };
 
 /// What identifies a flow and where its payload is.

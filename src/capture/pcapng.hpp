@@ -1,0 +1,56 @@
+#pragma once
+/// Captures that Wireshark and tcpdump open: a writer of pcapng (draft-ietf-opsawg-pcapng) with nanosecond
+/// timestamps, packets from the IP header on, comments on packets that the link spoiled, and the TLS secrets
+/// inside, so that the capture opens decrypted.
+
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.hpp"
+#include "base/time.hpp"
+#include "capture/packet.hpp"
+
+namespace doxlab::capture {
+
+/// Blocks in the order of the calls. What could not be written shows in the stream's state.
+class PcapngWriter {
+ public:
+  enum class Flow : std::uint8_t { Unknown = 0, Inbound = 1, Outbound = 2 };
+
+  /// Lifetime: `out` outlives this object.
+  PcapngWriter(std::ostream& out, std::string_view application, std::string_view comment = {});
+
+  /// Returns the number for add_packet.
+  std::uint32_t add_interface(std::string_view name, std::string_view description);
+  /// `key_log` has the lines of SSLKEYLOGFILE. Readers decrypt what comes after it.
+  void add_secrets(std::string_view key_log);
+  /// `when` counts nanoseconds since 1970. `packet` begins with the IP header.
+  void add_packet(std::uint32_t interface, std::uint64_t when, BytesView packet, Flow flow,
+                  std::string_view comment = {});
+
+ private:
+  void write_block(std::uint32_t type, BytesView body);
+
+  std::ostream& out_;
+  std::uint32_t interfaces_ = 0;
+};
+
+/// Where a capture of recorded packets is seen from: a packet has the time at which this end sent or got it.
+enum class Vantage : std::uint8_t { Client, Server };
+
+struct CaptureOptions {
+  Vantage vantage = Vantage::Client;
+  /// Added to the packets' timestamps: the wall clock minus the monotonic clock.
+  Duration wall_clock_offset{};
+  std::string key_log{};
+  std::string comment{};  ///< of the whole capture
+};
+
+/// Writes packets in order of time. Packets that never arrived are there too, at the time of their sending
+/// and with a comment that says what became of them.
+void write_capture(std::ostream& out, std::span<const RecordedPacket> packets, const CaptureOptions& options);
+
+}  // namespace doxlab::capture
