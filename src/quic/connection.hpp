@@ -30,7 +30,7 @@ enum class CloseKind : std::uint8_t {
   IdleTimeout,
   HandshakeTimeout,
   ProtocolError,     ///< the peer broke a rule; this end sends CONNECTION_CLOSE
-  VersionMismatch,   ///< Version Negotiation without a version that both speak
+  VersionMismatch,   ///< Version Negotiation: the server does not speak Options::version
   StatelessReset,
   Refused,           ///< TLS failed here: certificate, ALPN, groups
 };

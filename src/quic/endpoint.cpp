@@ -45,7 +45,7 @@ void Endpoint::touch(ConnectionKey key) {
   }
 }
 
-std::size_t Endpoint::connections() const { return state_->entries_.size(); }
+std::size_t Endpoint::connections() const { return state_->entries_.size() - state_->dead_.size(); }
 
 void Endpoint::close_all(std::uint64_t application_code, Timestamp now) {
   for (auto& [key, entry] : state_->entries_) {

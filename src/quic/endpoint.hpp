@@ -45,6 +45,7 @@ class Endpoint {
   Connection* find(ConnectionKey key);
   /// Tells the endpoint that the application wrote to a connection, so that poll_datagram() visits it.
   void touch(ConnectionKey key);
+  /// Those in their closing or draining period count too.
   std::size_t connections() const;
   /// Closes every connection (application code, no error) for a clean end.
   void close_all(std::uint64_t application_code, Timestamp now);

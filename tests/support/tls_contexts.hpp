@@ -18,7 +18,10 @@ inline const tls::Chain& forged_chain(std::size_t bytes = 3900) {
   const std::lock_guard lock(mutex);
   const auto found = chains.find(bytes);
   if (found != chains.end()) return found->second;
-  return chains.emplace(bytes, tls::forge_chain({.chain_bytes = bytes, .dns_names = {kServerName}})).first->second;
+  tls::ChainOptions options;
+  options.chain_bytes = bytes;
+  options.dns_names = {kServerName};
+  return chains.emplace(bytes, tls::forge_chain(options)).first->second;
 }
 
 inline tls::ServerOptions server_tls_options(const std::string& alpn, std::size_t chain_bytes = 3900) {
