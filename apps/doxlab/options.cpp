@@ -59,6 +59,11 @@ void LabOptions::add_to(CLI::App& command) {
   link->add_option("--loss", loss_percent_, "Loss in percent, each direction, independent")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
+  link->add_option("--burst", burst_,
+                   "Bursty loss instead (Gilbert-Elliott, percent): P,R[,1-H[,1-K]] as in tc-netem(8)")
+      ->delimiter(',')
+      ->expected(2, 4)
+      ->check(CLI::Range(0.0, 100.0));
   link->add_option("--mtu", mtu_, "Largest IP packet in bytes")->check(CLI::Range(1280, 65535))->capture_default_str();
   link->add_option("--rate", rate_kbps_, "Bottleneck rate in kbit/s; 0: unlimited")->capture_default_str();
   link->add_option("--queue", queue_bytes_, "Queue before the bottleneck in bytes; 0: unlimited")->capture_default_str();
@@ -91,6 +96,14 @@ experiment::Setup LabOptions::setup() const {
   if (as_published_) experiment::set_as_published(out);
   out.link.one_way_delay = from_ms(delay_ms_);
   out.link.loss_probability = loss_percent_ / 100;
+  if (!burst_.empty()) {
+    auto& burst = out.link.burst.emplace();
+    burst.p = burst_[0] / 100;
+    burst.r = burst_[1] / 100;
+    if (burst_.size() > 2) burst.one_minus_h = burst_[2] / 100;
+    if (burst_.size() > 3) burst.one_minus_k = burst_[3] / 100;
+    if (burst.p + burst.r <= 0) throw UsageError("--burst: P and R cannot both be 0");
+  }
   out.link.mtu = mtu_;
   out.link.bottleneck_rate_bps = rate_kbps_ * 1000;
   out.link.queue_limit_bytes = queue_bytes_;

@@ -42,6 +42,8 @@ class ResolverOptions {
 /// The options of the link, the resolver and the client in the lab, as typed.
 class LabOptions {
  public:
+  /// `loss_percent` is the default of --loss.
+  explicit LabOptions(double loss_percent = 0) : loss_percent_(loss_percent) {}
   /// Adds them to a subcommand. The object must outlive the parsing.
   void add_to(CLI::App& command);
   /// What was typed as a Setup. Errors: UsageError naming the option.
@@ -50,9 +52,11 @@ class LabOptions {
  private:
   ResolverOptions resolver_;
   std::vector<std::string> only_;
-  double delay_ms_ = 20, loss_percent_ = 0, timeout_s_ = 15, initial_rtt_ms_ = 333;
+  double loss_percent_;
+  double delay_ms_ = 20, timeout_s_ = 15, initial_rtt_ms_ = 333;
   std::uint64_t seed_ = 1, rate_kbps_ = 0, queue_bytes_ = 0;
   std::size_t mtu_ = 1500;
+  std::vector<double> burst_;
   std::string group_, qname_ = "example.com", qtype_ = "A", method_ = "post";
   bool ipv6_ = false, as_published_ = false, no_verify_ = false;
 };

@@ -3,13 +3,11 @@
 #include <format>
 #include <map>
 
+#include "report/order.hpp"
 #include "report/table.hpp"
 
 namespace doxlab::report {
 namespace {
-
-// The order in which people compare them: from plain to encrypted, TCP before QUIC.
-constexpr const char* kOrder[] = {"do53", "do53-tcp", "dot", "doh", "doh3", "doq"};
 
 template <class T>
 std::string number(const std::optional<T>& value, int decimals) {
@@ -63,10 +61,8 @@ std::string packets_text(const results::PacketsRun& run) {
                {"s→c", Right},
                {"total", Right},
                {"flights", Right}});
-  for (const auto* name : kOrder) {
-    const auto found = run.results.find(name);
-    if (found == run.results.end()) continue;
-    const auto& s = found->second;
+  for (const auto* name : in_order(run.results)) {
+    const auto& s = run.results.at(name);
     if (s.samples == 0) {
       table.add_row({s.transport, "0", "no answer", "-", "-", "-", "-", "-", "-", "-", "-"});
       continue;

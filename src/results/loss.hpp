@@ -31,7 +31,8 @@ struct QuantileEstimate {
   std::optional<double> ms;                     ///< empty: at or beyond the timeout, or not supported by n
   bool censored = false;                        ///< the quantile is at least the timeout
   bool supported = true;                        ///< false: n is too small for a two-sided 95% interval
-  std::optional<double> low_ms, high_ms;        ///< distribution-free interval; empty high: at least the timeout
+  std::uint64_t samples_needed = 0;             ///< for a two-sided 95% interval of this quantile
+  std::optional<double> low_ms, high_ms;        ///< distribution-free interval; empty: at least the timeout
 };
 
 struct LossSummary {

@@ -16,8 +16,10 @@ inline constexpr int kSchemaVersion = 1;
 /// Where and with what the run was made.
 struct Environment {
   std::string doxlab_version;
-  std::string kernel, machine, distribution, cpu;
+  std::string kernel, architecture, distribution, cpu;
   unsigned cores = 0;
+  std::uint64_t memory_bytes = 0;
+  bool virtual_machine = false;
   std::string openssl, ngtcp2, nghttp3, nghttp2;
   std::map<std::string, std::string> kernel_settings;  ///< read back in the client's namespace
 };
@@ -25,7 +27,8 @@ struct Environment {
 struct LinkSettings {
   double one_way_delay_ms = 0;
   double round_trip_ms = 0;
-  double loss_percent = 0;          ///< each direction
+  double loss_percent = 0;          ///< each direction; with bursts the long-run share
+  std::string burst;                ///< Gilbert-Elliott "p,r,1-h,1-k" in percent; empty: independent losses
   std::uint64_t mtu = 0;            ///< IP bytes
   std::uint64_t rate_bps = 0;       ///< 0: unlimited
   std::uint64_t queue_bytes = 0;    ///< 0: unlimited

@@ -1,0 +1,87 @@
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <print>
+
+#include "commands.hpp"
+#include "experiment/loss.hpp"
+#include "report/loss.hpp"
+
+namespace doxlab::app {
+namespace {
+
+struct LossOptions {
+  LabOptions lab{2};
+  std::size_t repetitions = 300;
+  std::string json, samples;
+};
+
+/// Rate and time left, at most four times a second, on a terminal only.
+class Progress {
+ public:
+  void operator()(const experiment::SamplerStatus& status) {
+    if (!isatty(STDERR_FILENO)) return;
+    const auto now = monotonic_now();
+    if (status.done == status.of) {
+      std::print(stderr, "\r\033[K");
+    } else if (now - last_ > 250ms) {
+      last_ = now;
+      const double left = status.per_second > 0 ? static_cast<double>(status.of - status.done) / status.per_second : 0;
+      std::print(stderr, "\r{} of {} lookups, {:.0f} a second, about {:.0f} s left\033[K", status.done, status.of,
+                 status.per_second, left);
+    }
+  }
+
+ private:
+  Timestamp last_{};
+};
+
+int run(const LossOptions& options, const Invocation& invocation) {
+  std::ofstream samples;
+  if (!options.samples.empty()) {
+    samples.open(options.samples, std::ios::trunc);
+    if (!samples) throw std::runtime_error(options.samples + ": cannot be written");
+  }
+  const auto write_sample = [&](const results::LossSample& sample) {
+    if (samples.is_open()) samples << results::to_json_line(sample) << '\n';
+  };
+  Progress progress;
+  auto result = experiment::run_loss(options.lab.setup(), options.repetitions, 0, {}, invocation.command_line,
+                                     {write_sample, std::ref(progress)}, invocation.stop);
+  if (samples.is_open()) {
+    samples.close();
+    if (!samples) throw std::runtime_error(options.samples + ": write failed (is the disk full?)");
+    result.samples_file = options.samples;
+    result.samples.clear();
+  }
+  if (!options.json.empty()) write_output(options.json, results::to_json(result));
+  std::print(options.json == "-" ? stderr : stdout, "{}", report::loss_text(result));
+  if (!result.complete) return kInterrupted;
+  for (const auto& [name, summary] : result.results)
+    if (summary.n == 0) return kFailed;
+  return kOk;
+}
+
+}  // namespace
+
+Command add_loss(CLI::App& parent) {
+  auto* command = parent.add_subcommand("loss", "Latency percentiles of cold lookups under loss, with intervals");
+  auto options = std::make_shared<LossOptions>();
+  command->add_option("-n,--repetitions", options->repetitions, "Lookups for each transport")
+      ->check(CLI::Range(1, 10000000))
+      ->capture_default_str();
+  command->add_option("--json", options->json, "Write the results as JSON to this file; - is standard output");
+  command->add_option("--samples", options->samples,
+                      "Write each sample to this file as it arrives, one JSON object a line, instead of into --json");
+  options->lab.add_to(*command);
+  command->footer(
+      "Examples:\n"
+      "  doxlab loss                                    2% each way, 300 lookups for each transport\n"
+      "  doxlab loss --loss 5 -n 10000 --samples samples.ndjson --json out.json\n"
+      "  doxlab loss --burst 1,30 --only doq,dot        bursts: bad state entered with 1%, left with 30% a packet\n\n"
+      "Ctrl-C ends it with what was measured. Exits with 1 if a transport got no answer at all.");
+  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }};
+}
+
+}  // namespace doxlab::app

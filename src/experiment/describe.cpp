@@ -1,0 +1,86 @@
+#include "experiment/describe.hpp"
+
+#include <nghttp2/nghttp2.h>
+#include <nghttp3/nghttp3.h>
+#include <ngtcp2/ngtcp2.h>
+#include <openssl/crypto.h>
+
+#include <format>
+
+#include "net/environment.hpp"
+
+namespace doxlab::experiment {
+namespace {
+
+std::string to_string(quic::RetryPolicy policy) { return policy == quic::RetryPolicy::Always ? "always" : "off"; }
+
+double to_us(Duration d) { return to_ms(d) * 1000; }
+
+}  // namespace
+
+results::Environment describe_environment(const lab::Lab& lab) {
+  results::Environment out;
+  out.doxlab_version = DOXLAB_VERSION;
+  auto machine = net::read_environment();
+  out.kernel = std::move(machine.kernel);
+  out.architecture = std::move(machine.architecture);
+  out.distribution = std::move(machine.distribution);
+  out.cpu = std::move(machine.cpu);
+  out.cores = machine.cores;
+  out.memory_bytes = machine.memory_bytes;
+  out.virtual_machine = machine.virtual_machine;
+  out.openssl = OpenSSL_version(OPENSSL_VERSION_STRING);
+  out.ngtcp2 = ngtcp2_version(0)->version_str;
+  out.nghttp3 = nghttp3_version(0)->version_str;
+  out.nghttp2 = nghttp2_version(0)->version_str;
+  for (const auto& [name, value] : lab.kernel_settings()) out.kernel_settings[name] = value;
+  return out;
+}
+
+results::LinkSettings describe(const link::Impairments& impairments) {
+  results::LinkSettings out;
+  out.one_way_delay_ms = to_ms(impairments.one_way_delay);
+  out.round_trip_ms = 2 * out.one_way_delay_ms;
+  out.loss_percent = impairments.loss_probability * 100;
+  if (const auto& burst = impairments.burst) {
+    out.burst = std::format("{:g},{:g},{:g},{:g}", burst->p * 100, burst->r * 100, burst->one_minus_h * 100, burst->one_minus_k * 100);
+    const double bad = burst->p / (burst->p + burst->r);
+    out.loss_percent = 100 * (bad * burst->one_minus_h + (1 - bad) * burst->one_minus_k);
+  }
+  out.mtu = impairments.mtu;
+  out.rate_bps = impairments.bottleneck_rate_bps;
+  out.queue_bytes = impairments.queue_limit_bytes;
+  out.seed = impairments.seed;
+  return out;
+}
+
+results::EndpointSettings describe_endpoints(const Setup& setup) {
+  results::EndpointSettings out;
+  out.qname = setup.qname;
+  out.qtype = setup.qtype;
+  out.family = setup.ipv6 ? "ipv6" : "ipv4";
+  out.client_groups = setup.client_groups;
+  out.server_groups = setup.server_groups;
+  out.chain_bytes = setup.chain.chain_bytes;
+  out.chain_key = setup.chain.key == tls::KeyType::Rsa2048 ? "rsa-2048" : "ecdsa-p256";
+  out.doq_retry = to_string(setup.doq_retry);
+  out.doh3_retry = to_string(setup.doh3_retry);
+  out.client_datagram_bytes = setup.client_quic.datagram_bytes;
+  out.server_datagram_bytes = setup.server_quic.datagram_bytes;
+  out.initial_rtt_ms = to_ms(setup.client_quic.initial_rtt);
+  out.doh_method = setup.method == transport::HttpMethod::Get ? "get" : "post";
+  out.timeout_s = to_ms(setup.timeout) / 1000;
+  out.certificate_verified = setup.verify;
+  return out;
+}
+
+results::LinkPrecision describe(const lab::LinkPrecision& precision) {
+  return {.packets = precision.packets,
+          .p50_us = to_us(precision.p50),
+          .p99_us = to_us(precision.p99),
+          .max_us = to_us(precision.max),
+          .real_time_priority = precision.real_time_priority,
+          .within_1_ms = precision.p99 <= 1ms};
+}
+
+}  // namespace doxlab::experiment

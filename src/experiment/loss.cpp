@@ -1,0 +1,133 @@
+#include "experiment/loss.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <format>
+#include <numeric>
+
+#include "experiment/describe.hpp"
+#include "stats/proportion.hpp"
+#include "stats/quantile.hpp"
+#include "trace/critical_path.hpp"
+
+namespace doxlab::experiment {
+namespace {
+
+results::LossSample describe(const Sample& sample) {
+  const auto& result = sample.result;
+  results::LossSample out;
+  out.transport = to_string(sample.task.transport);
+  out.sample = sample.task.sample;
+  out.outcome = client::to_string(result.outcome);
+  out.reason = result.reason;
+  out.disturbed = sample.disturbed;
+  const auto end = result.answered.value_or(Timestamp::max());
+  if (result.answered) {
+    out.ms = to_ms(*result.answered - result.started);
+    if (const auto path = trace::critical_path(sample.packets, result.started, *result.answered))
+      out.round_trips = path->round_trips();
+  }
+  const auto volumes = trace::count_volumes(sample.packets, end);
+  out.pkts_c2s = volumes.to_server.packets;
+  out.bytes_c2s = volumes.to_server.ip_bytes;
+  out.pkts_s2c = volumes.to_client.packets;
+  out.bytes_s2c = volumes.to_client.ip_bytes;
+  for (const auto& packet : sample.packets) {
+    if (packet.fate == link::Fate::Delivered || packet.duplicate) continue;
+    auto& lost = packet.place.direction == link::Direction::ToServer ? out.lost_c2s : out.lost_s2c;
+    lost.push_back(packet.place.index);
+  }
+  return out;
+}
+
+results::QuantileEstimate describe(const stats::QuantileEstimate& estimate) {
+  results::QuantileEstimate out;
+  out.p = estimate.p;
+  out.supported = estimate.interval.has_value();
+  out.samples_needed = estimate.samples_needed;
+  if (!estimate.interval || !estimate.value) return out;
+  out.censored = estimate.value->at_least;
+  if (!out.censored) out.ms = estimate.value->value;
+  if (!estimate.interval->low.at_least) out.low_ms = estimate.interval->low.value;
+  if (!estimate.interval->high.at_least) out.high_ms = estimate.interval->high.value;
+  return out;
+}
+
+}  // namespace
+
+results::LossSummary summarize_loss(std::span<const results::LossSample> samples, double timeout_ms) {
+  results::LossSummary out;
+  std::vector<double> answered;
+  std::size_t used = 0;
+  for (const auto& sample : samples) {
+    if (sample.disturbed) {
+      ++out.disturbed;
+      continue;
+    }
+    ++used;
+    if (sample.ms) answered.push_back(*sample.ms);
+  }
+  out.n = answered.size();
+  out.timeouts = used - answered.size();
+  if (used == 0) return out;
+  out.no_answer_share = static_cast<double>(out.timeouts) / static_cast<double>(used);
+  const auto interval = stats::clopper_pearson(out.timeouts, used);
+  out.no_answer_low = interval.low;
+  out.no_answer_high = interval.high;
+  if (!answered.empty()) {
+    out.max = std::ranges::max(answered);
+    out.mean = std::accumulate(answered.begin(), answered.end(), 0.0) / static_cast<double>(answered.size());
+  }
+  const stats::Samples all(std::move(answered), out.timeouts, timeout_ms);
+  const std::pair<double, std::optional<double>*> wanted[] = {{0.5, &out.p50},  {0.75, &out.p75}, {0.9, &out.p90},
+                                                              {0.95, &out.p95}, {0.99, &out.p99}, {0.999, &out.p99_9}};
+  for (const auto& [p, field] : wanted) {
+    const auto estimate = describe(stats::estimate_quantile(all, p));
+    *field = estimate.ms;
+    out.quantiles.push_back(estimate);
+  }
+  return out;
+}
+
+results::LossRun run_loss(const Setup& setup, std::size_t repetitions, std::uint64_t first_sample,
+                          const SamplerOptions& sampling, const std::string& command_line, const LossHandlers& handlers,
+                          std::stop_token stop) {
+  results::LossRun run;
+  run.command_line = command_line;
+  run.started = std::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+  run.repetitions = repetitions;
+  const auto begin = monotonic_now();
+  Rig rig(setup);
+
+  std::vector<Task> tasks;
+  for (std::uint64_t k = 0; k < repetitions; ++k)
+    for (auto t : setup.transports) tasks.push_back({t, first_sample + k});
+  run.complete = run_sampler(
+      rig, tasks, sampling,
+      [&](Sample&& sample) {
+        run.samples.push_back(describe(sample));
+        if (handlers.on_sample) handlers.on_sample(run.samples.back());
+      },
+      [&](const SamplerStatus& status) {
+        run.repeated = status.repeated;
+        if (handlers.on_status) handlers.on_status(status);
+      },
+      stop);
+
+  // Ordered by transport and sample: the file does not depend on which lookup happened to end first.
+  std::ranges::sort(run.samples, {}, [](const auto& s) { return std::pair(s.transport, s.sample); });
+  for (auto t : setup.transports) {
+    const auto name = std::string(to_string(t));
+    const auto mine = std::ranges::equal_range(run.samples, name, {}, &results::LossSample::transport);
+    run.results[name] = summarize_loss(mine, to_ms(setup.timeout));
+    run.results[name].transport = display_name(t);
+  }
+  run.link = describe(setup.link);
+  run.environment = describe_environment(rig.lab());
+  run.endpoints = describe_endpoints(setup);
+  run.precision = describe(rig.lab().precision());
+  run.duration_s = to_ms(monotonic_now() - begin) / 1000;
+  return run;
+}
+
+}  // namespace doxlab::experiment
