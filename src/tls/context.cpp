@@ -170,7 +170,6 @@ bool ticket_fits_alpn(const SSL_SESSION* session, const std::string& alpn) {
 
 struct ClientContext::State {
   ClientOptions options;
-  ContextState shared;
   ContextPtr context;
 };
 
@@ -179,9 +178,8 @@ ClientContext::ClientContext(ClientOptions options) : state_(std::make_unique<St
   state.options = std::move(options);
   state.context = new_context(TLS_client_method(), state.options.groups, state.options.certificate_compression);
   SSL_CTX* context = state.context.get();
-  state.shared.key_log = state.options.key_log;
-  internal::attach_context_state(context, state.shared);
-  internal::observe(context, static_cast<bool>(state.shared.key_log));
+  internal::attach_context_state(context).key_log = state.options.key_log;
+  internal::observe(context, static_cast<bool>(state.options.key_log));
   if (state.options.verify) {
     internal::load_roots(context, state.options.roots_pem);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
@@ -231,7 +229,6 @@ const ClientOptions& ClientContext::options() const { return state_->options; }
 
 struct ServerContext::State {
   ServerOptions options;
-  ContextState shared;
   ContextPtr context;
 };
 
@@ -241,11 +238,11 @@ ServerContext::ServerContext(ServerOptions options) : state_(std::make_unique<St
   const ServerOptions& wanted = state.options;
   state.context = new_context(TLS_server_method(), wanted.groups, wanted.certificate_compression);
   SSL_CTX* context = state.context.get();
-  state.shared.key_log = wanted.key_log;
-  state.shared.alpn_wire = alpn_wire_form(wanted.alpn);
-  state.shared.alpn_required = wanted.alpn_required && !wanted.alpn.empty();
-  internal::attach_context_state(context, state.shared);
-  internal::observe(context, static_cast<bool>(state.shared.key_log));
+  ContextState& shared = internal::attach_context_state(context);
+  shared.key_log = wanted.key_log;
+  shared.alpn_wire = alpn_wire_form(wanted.alpn);
+  shared.alpn_required = wanted.alpn_required && !wanted.alpn.empty();
+  internal::observe(context, static_cast<bool>(wanted.key_log));
 
   // The chain is exactly what chain_pem holds: without this OpenSSL would look for missing certificates.
   SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);

@@ -23,7 +23,8 @@ struct SslDeleter {
 };
 using SslPtr = std::unique_ptr<SSL, SslDeleter>;
 
-/// The client side of TLS 1.3. Threads may share it; the key log is then called by one at a time. Constructor errors: std::runtime_error with the reason.
+/// The client side of TLS 1.3. Threads may share it; the key log is then called by one at a time. An SSL may
+/// outlive it. Constructor errors: std::runtime_error with the reason.
 class ClientContext {
  public:
   explicit ClientContext(ClientOptions options);
@@ -46,7 +47,7 @@ class ClientContext {
   std::unique_ptr<State> state_;
 };
 
-/// The server side of TLS 1.3; like the client's it outlives its sessions and threads may share it: certificate, groups, ALPN, ticket keys (made at random, kept for life).
+/// The server side of TLS 1.3, shared and outlived like the client's: certificate, groups, ALPN, ticket keys (made at random, kept for life).
 class ServerContext {
  public:
   explicit ServerContext(ServerOptions options);

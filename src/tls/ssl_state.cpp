@@ -2,8 +2,8 @@
 
 #include <openssl/err.h>
 
-#include <array>
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -13,13 +13,17 @@ namespace {
 
 void free_state(void*, void* state, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<SslState*>(state); }
 
+void free_context_state(void*, void* state, CRYPTO_EX_DATA*, int, long, void*) {
+  delete static_cast<ContextState*>(state);
+}
+
 int ssl_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, free_state);
   return index;
 }
 
 int context_index() {
-  static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, free_context_state);
   return index;
 }
 
@@ -62,8 +66,10 @@ SslState& attach_state(SSL* ssl) {
 
 SslState& state_of(SSL* ssl) { return *static_cast<SslState*>(SSL_get_ex_data(ssl, ssl_index())); }
 
-void attach_context_state(SSL_CTX* context, ContextState& state) {
-  if (SSL_CTX_set_ex_data(context, context_index(), &state) != 1) throw_openssl("TLS context state");
+ContextState& attach_context_state(SSL_CTX* context) {
+  auto state = std::make_unique<ContextState>();
+  if (SSL_CTX_set_ex_data(context, context_index(), state.get()) != 1) throw_openssl("TLS context state");
+  return *state.release();
 }
 
 ContextState& context_state_of(const SSL* ssl) {

@@ -23,7 +23,7 @@ struct SslState {
   bool alert_received = false;
 };
 
-/// Belongs to one SSL_CTX; lives in the context object that owns the SSL_CTX.
+/// Belongs to one SSL_CTX and dies with it, so it outlives every SSL of that SSL_CTX.
 struct ContextState {
   KeyLog key_log;
   std::mutex key_log_mutex;
@@ -36,7 +36,8 @@ SslState& attach_state(SSL* ssl);
 /// The SslState of an SSL made by a context of this room.
 SslState& state_of(SSL* ssl);
 
-void attach_context_state(SSL_CTX* context, ContextState& state);
+/// Attaches a fresh ContextState. Throws std::runtime_error without memory.
+ContextState& attach_context_state(SSL_CTX* context);
 ContextState& context_state_of(const SSL* ssl);
 
 /// Watches messages for HelloRetryRequest and alerts, and serves the key log where one is asked for.

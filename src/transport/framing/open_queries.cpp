@@ -26,7 +26,11 @@ Result<std::uint16_t> OpenQueries::add(QueryHandle handle, BytesView query) {
   if (query.size() > kMaxMessageOctets) return fail("the query is longer than 65,535 octets");
   if (open_.size() > 0xFFFF) return fail("65,536 queries are in flight, so no message ID is free");
   std::uint16_t id = random_id();
-  while (open_.contains(id)) ++id;
+  // To the next gap, one neighbour at a time; past the top ID the search starts again at 0.
+  for (auto taken = open_.find(id); taken != open_.end() && taken->first == id;) {
+    ++id;
+    taken = id == 0 ? open_.begin() : std::next(taken);
+  }
   Query& open = open_[id];
   open = {handle, dns::message_id(query), to_bytes(query)};
   dns::set_message_id(open.wire, id);
