@@ -41,7 +41,7 @@ struct H2Limits {
   std::uint32_t max_concurrent_streams = 100;
   std::size_t max_body_bytes = 65535;
   std::size_t max_header_bytes = 16 * 1024;   ///< decoded; more: 431
-  std::size_t max_buffered_body_bytes = 512 * 1024;  ///< of all requests not yet complete; more: connection ends
+  std::size_t max_buffered_body_bytes = 128 * 1024;  ///< of all requests not yet complete; more: connection ends
   std::size_t max_queued_output_bytes = 1024 * 1024;
   /// RST_STREAM received or caused, less one for each answer delivered; more: ENHANCE_YOUR_CALM.
   std::size_t max_resets = 200;
@@ -66,6 +66,9 @@ class H2Server {
   bool is_closed() const;
   /// Requests whose stream is open, answered or not.
   std::size_t open_requests() const;
+  bool is_open(RequestId id) const;
+  /// The newest request whose header fields have begun to arrive; 0: none. IDs grow.
+  RequestId last_request() const;
 
  private:
   struct State;

@@ -297,4 +297,12 @@ bool H2Server::is_closed() const {
 
 std::size_t H2Server::open_requests() const { return state_->streams.size(); }
 
+bool H2Server::is_open(RequestId id) const {
+  return id <= static_cast<RequestId>(INT32_MAX) && state_->streams.contains(static_cast<std::int32_t>(id));
+}
+
+RequestId H2Server::last_request() const {
+  return static_cast<RequestId>(nghttp2_session_get_last_proc_stream_id(state_->session.get()));
+}
+
 }  // namespace doxlab::http

@@ -72,8 +72,11 @@ class H3Server {
   using StreamError = http::StreamError;
   /// Faults of single streams (H3_MESSAGE_ERROR and the like), and streams answered early.
   std::optional<StreamError> poll_stream_error();
+  /// Gives a request up from this side: its stream is reset with `code`.
+  void abandon(RequestId id, std::uint64_t code);
   /// Requests whose stream is open, answered or not.
   std::size_t open_requests() const;
+  bool is_open(RequestId id) const;
 
  private:
   struct State;

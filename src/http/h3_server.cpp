@@ -270,6 +270,17 @@ void H3Server::close() {
 bool H3Server::has_failed() const { return state_->connection.failed(); }
 std::uint64_t H3Server::close_code() const { return state_->connection.close_code(); }
 std::optional<StreamError> H3Server::poll_stream_error() { return state_->connection.poll_stream_error(); }
+
+void H3Server::abandon(RequestId id, std::uint64_t code) {
+  State& s = *state_;
+  const auto stream = static_cast<std::int64_t>(id);
+  if (s.connection.failed()) return;
+  nghttp3_conn_shutdown_stream_write(s.connection.get(), stream);
+  s.connection.abandon(stream, code, true);
+  s.forget(stream);
+}
+
 std::size_t H3Server::open_requests() const { return state_->streams.size(); }
+bool H3Server::is_open(RequestId id) const { return state_->streams.contains(static_cast<std::int64_t>(id)); }
 
 }  // namespace doxlab::http
