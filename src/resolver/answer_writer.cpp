@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dns/name.hpp"
+#include "resolver/rdata_layout.hpp"
 
 namespace doxlab::resolver {
 namespace {
@@ -11,29 +12,6 @@ constexpr std::size_t kOptFixedOctets = 11, kOptionHeaderOctets = 4, kExtendedEr
 constexpr std::uint16_t kOwnUdpPayloadSize = 1232;  // what we would accept; flag day 2020
 constexpr std::size_t kMaxPointerTarget = 0x3fff;
 constexpr int kMaxProbes = 8;
-
-/// Where the names are in rdata whose names may be compressed: only types of RFC 1035 (RFC 3597 §4).
-struct Layout {
-  std::size_t prefix = 0;  ///< octets before the first name
-  int names = 0;
-};
-Layout layout_of(std::uint16_t type) {
-  switch (type) {
-    case dns::kTypeNs:
-    case dns::kTypeCname:
-    case dns::kTypePtr: return {.prefix = 0, .names = 1};
-    case dns::kTypeMx: return {.prefix = 2, .names = 1};
-    case dns::kTypeSoa: return {.prefix = 0, .names = 2};
-    default: return {};
-  }
-}
-
-/// Octets of the uncompressed name in front of `bytes`.
-std::size_t name_octets(BytesView bytes) {
-  std::size_t at = 0;
-  while (bytes[at] != 0) at += bytes[at] + 1u;
-  return at + 1;
-}
 
 }  // namespace
 

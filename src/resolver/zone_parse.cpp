@@ -4,6 +4,7 @@
 #include "dns/message.hpp"
 #include "dns/name.hpp"
 #include "dns/scan.hpp"
+#include "resolver/rdata_layout.hpp"
 #include "resolver/scanner.hpp"
 #include "resolver/zone_data.hpp"
 
@@ -30,6 +31,7 @@ std::string objection(const Node& node, const ScannedRecord& record) {
     return std::format("a record of type {} cannot be in a zone", type_name);
   }
   if (record.type == dns::kTypeDname) return "DNAME is not supported";
+  if (!is_sound_rdata(record.type, record.rdata)) return "rdata does not fit the type " + type_name;
   if (record.type == dns::kTypeSoa && node.is_apex()) return "second SOA record of the same zone";
   if (may_join_cname(record.type)) return {};
   const bool is_cname = record.type == dns::kTypeCname;
