@@ -129,7 +129,7 @@ class Doh3Server final : public DatagramServer {
       }
       open_control_streams(*connection, peer);
       take_requests(*key, peer);
-      carry(*key, *connection, peer, now);
+      carry(*connection, peer, now);
       endpoint_.touch(*key);
     }
     while (!unfinished_.empty() && !is_unfinished(unfinished_.front())) unfinished_.pop_front();
