@@ -24,7 +24,8 @@ std::array<std::uint8_t, N> take_array(ByteReader& reader) {
   return out;
 }
 
-std::array<std::uint8_t, 2 * kHalfNonceOctets> whole_nonce(const HalfNonce& client, const HalfNonce& resolver) {
+std::array<std::uint8_t, 2 * kHalfNonceOctets> whole_nonce(const HalfNonce& client,
+                                                           const HalfNonce& resolver) {
   std::array<std::uint8_t, 2 * kHalfNonceOctets> nonce;
   std::ranges::copy(client, nonce.begin());
   std::ranges::copy(resolver, nonce.begin() + kHalfNonceOctets);
@@ -41,14 +42,17 @@ std::optional<Bytes> unpadded(const std::optional<Bytes>& plaintext) {
 
 const char* to_string(EsVersion version) {
   switch (version) {
-    case EsVersion::X25519XSalsa20Poly1305: return "X25519-XSalsa20Poly1305";
-    case EsVersion::X25519XChaCha20Poly1305: return "X25519-XChaCha20Poly1305";
+    case EsVersion::X25519XSalsa20Poly1305:
+      return "X25519-XSalsa20Poly1305";
+    case EsVersion::X25519XChaCha20Poly1305:
+      return "X25519-XChaCha20Poly1305";
   }
   return "unknown construction";
 }
 
 bool is_allowed_client_magic(const ClientMagic& magic) {
-  const bool quic = std::all_of(magic.begin(), magic.end() - 1, [](std::uint8_t octet) { return octet == 0; });
+  const bool quic =
+      std::all_of(magic.begin(), magic.end() - 1, [](std::uint8_t octet) { return octet == 0; });
   return !quic && magic != kResumeMagic && magic != kRelayMagic && magic != kResolverMagic;
 }
 
@@ -56,9 +60,10 @@ std::optional<SharedKey> SharedKey::derive(EsVersion version, const PublicKey& t
   initialise();
   SharedKey shared(version);
   const auto* secret = ours.secret_key.data();
-  const int status = version == EsVersion::X25519XChaCha20Poly1305
-                         ? crypto_box_curve25519xchacha20poly1305_beforenm(shared.key_.data(), theirs.data(), secret)
-                         : crypto_box_beforenm(shared.key_.data(), theirs.data(), secret);
+  const int status =
+      version == EsVersion::X25519XChaCha20Poly1305
+          ? crypto_box_curve25519xchacha20poly1305_beforenm(shared.key_.data(), theirs.data(), secret)
+          : crypto_box_beforenm(shared.key_.data(), theirs.data(), secret);
   if (status != 0) return std::nullopt;
   return shared;
 }
@@ -67,23 +72,24 @@ Bytes SharedKey::seal(const HalfNonce& client, const HalfNonce& resolver, BytesV
   const auto nonce = whole_nonce(client, resolver);
   Bytes box(kTagOctets + plaintext.size());
   if (version_ == EsVersion::X25519XChaCha20Poly1305) {
-    crypto_box_curve25519xchacha20poly1305_easy_afternm(box.data(), plaintext.data(), plaintext.size(), nonce.data(),
-                                                        key_.data());
+    crypto_box_curve25519xchacha20poly1305_easy_afternm(box.data(), plaintext.data(), plaintext.size(),
+                                                        nonce.data(), key_.data());
   } else {
     crypto_box_easy_afternm(box.data(), plaintext.data(), plaintext.size(), nonce.data(), key_.data());
   }
   return box;
 }
 
-std::optional<Bytes> SharedKey::open(const HalfNonce& client, const HalfNonce& resolver, BytesView box) const {
+std::optional<Bytes> SharedKey::open(const HalfNonce& client, const HalfNonce& resolver,
+                                     BytesView box) const {
   if (box.size() < kTagOctets) return std::nullopt;
   const auto nonce = whole_nonce(client, resolver);
   Bytes plaintext(box.size() - kTagOctets);
-  const int status = version_ == EsVersion::X25519XChaCha20Poly1305
-                         ? crypto_box_curve25519xchacha20poly1305_open_easy_afternm(plaintext.data(), box.data(),
-                                                                                    box.size(), nonce.data(), key_.data())
-                         : crypto_box_open_easy_afternm(plaintext.data(), box.data(), box.size(), nonce.data(),
-                                                        key_.data());
+  const int status =
+      version_ == EsVersion::X25519XChaCha20Poly1305
+          ? crypto_box_curve25519xchacha20poly1305_open_easy_afternm(plaintext.data(), box.data(), box.size(),
+                                                                     nonce.data(), key_.data())
+          : crypto_box_open_easy_afternm(plaintext.data(), box.data(), box.size(), nonce.data(), key_.data());
   if (status != 0) return std::nullopt;
   return plaintext;
 }
@@ -105,8 +111,8 @@ std::optional<QueryPacket> parse_query_packet(BytesView packet) {
   return out;
 }
 
-Bytes seal_query(const ClientMagic& magic, const PublicKey& client_key, const SharedKey& key, const HalfNonce& nonce,
-                 BytesView padded) {
+Bytes seal_query(const ClientMagic& magic, const PublicKey& client_key, const SharedKey& key,
+                 const HalfNonce& nonce, BytesView padded) {
   ByteWriter out;
   out.append(magic);
   out.append(client_key);

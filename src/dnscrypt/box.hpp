@@ -52,7 +52,8 @@ class SharedKey {
   Bytes seal(const HalfNonce& client, const HalfNonce& resolver, BytesView plaintext) const;
   /// The plaintext; nullopt: shorter than a tag, or the tag does not fit.
   std::optional<Bytes> open(const HalfNonce& client, const HalfNonce& resolver, BytesView box) const;
-  /// Eight bits that follow from key and nonce alone, so that a repeated query gets the same padding (§5.4.5).
+  /// Eight bits that follow from key and nonce alone, so that a repeated query gets the same padding
+  /// (§5.4.5).
   std::uint8_t padding_choice(const HalfNonce& client) const;
   /// For tests against other computations of the same key.
   BytesView octets() const { return key_.view(); }
@@ -74,8 +75,8 @@ struct QueryPacket {
 std::optional<QueryPacket> parse_query_packet(BytesView packet);
 
 /// A query packet. `padded` is a padded DNS message; the resolver's half of the nonce is zero (§4).
-Bytes seal_query(const ClientMagic& magic, const PublicKey& client_key, const SharedKey& key, const HalfNonce& nonce,
-                 BytesView padded);
+Bytes seal_query(const ClientMagic& magic, const PublicKey& client_key, const SharedKey& key,
+                 const HalfNonce& nonce, BytesView padded);
 /// The DNS message without padding; nullopt: wrong tag or bad padding, which look the same to the sender.
 std::optional<Bytes> open_query(const QueryPacket& packet, const SharedKey& key);
 

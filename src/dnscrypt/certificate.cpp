@@ -29,7 +29,8 @@ Bytes signed_part(const Certificate& certificate) {
 }  // namespace
 
 Result<Certificate> parse_certificate(BytesView wire) {
-  if (wire.size() < kCertificateOctets) return fail(std::format("a certificate of {} octets is too short", wire.size()));
+  if (wire.size() < kCertificateOctets)
+    return fail(std::format("a certificate of {} octets is too short", wire.size()));
   ByteReader reader(wire);
   if (!std::ranges::equal(reader.take(kCertificateMagic.size()), kCertificateMagic)) {
     return fail("not a DNSCrypt certificate");
@@ -74,7 +75,8 @@ Result<void> check_certificate(const Certificate& certificate, const PublicKey& 
   if (now < certificate.start) {
     return fail(std::format("the certificate becomes valid in {} s", certificate.start - now));
   }
-  if (now > certificate.end) return fail(std::format("the certificate expired {} s ago", now - certificate.end));
+  if (now > certificate.end)
+    return fail(std::format("the certificate expired {} s ago", now - certificate.end));
   if (!is_allowed_client_magic(certificate.client_magic)) {
     return fail("the certificate has a client magic that other protocols use");
   }
@@ -94,7 +96,8 @@ Result<Certificate> choose_certificate(std::span<const Bytes> certificates, cons
     }
     const auto rank = std::ranges::find(accepted, certificate->es_version);
     if (rank == accepted.end()) {
-      problem = std::format("the certificate is for {}, which is not accepted", to_string(certificate->es_version));
+      problem =
+          std::format("the certificate is for {}, which is not accepted", to_string(certificate->es_version));
       continue;
     }
     // What could not win needs no signature check, so a long list costs little.

@@ -49,8 +49,8 @@ void sign_certificate(Certificate& certificate, const ProviderKey& provider);
 /// expired, a client magic that must not be used. The sentence says which.
 Result<void> check_certificate(const Certificate& certificate, const PublicKey& provider, UnixSeconds now);
 
-/// Of the usable ones, those of the first construction in `accepted` that has any; of these the highest serial
-/// (§5.5). Errors: none is usable; says what is wrong with the last one looked at.
+/// Of the usable ones, those of the first construction in `accepted` that has any; of these the highest
+/// serial (§5.5). Errors: none is usable; says what is wrong with the last one looked at.
 Result<Certificate> choose_certificate(std::span<const Bytes> certificates, const PublicKey& provider,
                                        UnixSeconds now, std::span<const EsVersion> accepted);
 

@@ -11,9 +11,9 @@
 namespace doxlab::dnscrypt {
 namespace {
 
-constexpr std::size_t kMaxStringOctets = 255;      // RFC 1035 §3.3
+constexpr std::size_t kMaxStringOctets = 255;  // RFC 1035 §3.3
 constexpr std::size_t kOptOctets = 11;
-constexpr std::size_t kRecordHeaderOctets = 12;    // a pointer to the question's name, type, class, TTL, length
+constexpr std::size_t kRecordHeaderOctets = 12;  // a pointer to the question's name, type, class, TTL, length
 constexpr std::uint16_t kPointerToQuestion = 0xc00c;
 constexpr std::uint16_t kUdpPayloadOctets = 1232;  // DNS flag day 2020
 
@@ -58,7 +58,8 @@ Result<Bytes> compose_certificate_query(std::string_view provider_name, std::uin
 
 bool is_certificate_query(BytesView message, BytesView provider_name) {
   const auto header = dns::read_header(message);
-  if (!header || header->has(dns::kFlagResponse) || header->opcode() != 0 || header->questions != 1) return false;
+  if (!header || header->has(dns::kFlagResponse) || header->opcode() != 0 || header->questions != 1)
+    return false;
   const auto question = dns::read_question(message);
   return question && question->type == dns::kTypeTxt && question->klass == dns::kClassIn &&
          dns::equal_ignoring_case(question->name, provider_name);
@@ -114,7 +115,8 @@ Result<std::vector<Bytes>> certificates_of(BytesView answer, BytesView provider_
   const auto header = dns::read_header(answer);
   if (!header) return fail("the certificate answer is shorter than a DNS header");
   if (header->rcode() != dns::kNoError) {
-    return fail(std::format("the server answers {} to the certificate query", dns::rcode_to_string(header->rcode())));
+    return fail(
+        std::format("the server answers {} to the certificate query", dns::rcode_to_string(header->rcode())));
   }
   std::vector<Bytes> out;
   dns::RecordScanner records(answer);
@@ -126,7 +128,8 @@ Result<std::vector<Bytes>> certificates_of(BytesView answer, BytesView provider_
     if (auto certificate = join_character_strings(record->rdata)) out.push_back(std::move(*certificate));
   }
   if (!records.problem().empty()) {
-    return fail(std::format("the certificate answer is malformed at {}: {}", records.offset(), records.problem()));
+    return fail(
+        std::format("the certificate answer is malformed at {}: {}", records.offset(), records.problem()));
   }
   return out;
 }

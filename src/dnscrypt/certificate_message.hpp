@@ -17,12 +17,12 @@ namespace doxlab::dnscrypt {
 /// Errors: a name that is none (see dns::normalize_name).
 Result<Bytes> compose_certificate_query(std::string_view provider_name, std::uint16_t id, bool edns);
 
-/// True if `message` is a query for the certificates of the provider: one question TXT IN, the name in any case.
-/// `provider_name` in wire form.
+/// True if `message` is a query for the certificates of the provider: one question TXT IN, the name in any
+/// case. `provider_name` in wire form.
 bool is_certificate_query(BytesView message, BytesView provider_name);
 
 struct CertificateAnswerOptions {
-  std::uint32_t ttl = 3600;     ///< seconds; clients ask again each hour or so
+  std::uint32_t ttl = 3600;      ///< seconds; clients ask again each hour or so
   std::size_t max_octets = 512;  ///< certificates that do not fit are left out and TC is set
 };
 /// The answer to a query for which is_certificate_query() holds. Certificates go in the given order. An EDNS
@@ -30,8 +30,8 @@ struct CertificateAnswerOptions {
 Bytes compose_certificate_answer(BytesView query, std::span<const Bytes> certificates,
                                  const CertificateAnswerOptions& options);
 
-/// The content of each TXT record at the provider name, its character-strings joined (RFC 1035 §3.3.14). Other
-/// records are skipped. Errors: the message is malformed, or its RCODE is not NOERROR.
+/// The content of each TXT record at the provider name, its character-strings joined (RFC 1035 §3.3.14).
+/// Other records are skipped. Errors: the message is malformed, or its RCODE is not NOERROR.
 Result<std::vector<Bytes>> certificates_of(BytesView answer, BytesView provider_name);
 
 }  // namespace doxlab::dnscrypt

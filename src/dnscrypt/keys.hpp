@@ -38,7 +38,9 @@ template <std::size_t N>
 class Secret {
  public:
   Secret() = default;
-  explicit Secret(std::span<const std::uint8_t, N> octets) { std::copy(octets.begin(), octets.end(), octets_.begin()); }
+  explicit Secret(std::span<const std::uint8_t, N> octets) {
+    std::copy(octets.begin(), octets.end(), octets_.begin());
+  }
   Secret(Secret&& other) noexcept : octets_(other.octets_) { other.wipe(); }
   Secret& operator=(Secret&& other) noexcept {
     if (this != &other) {

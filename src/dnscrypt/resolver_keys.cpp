@@ -13,9 +13,13 @@ using namespace std::chrono_literals;
 
 constexpr UnixSeconds kLastDate = std::numeric_limits<std::uint32_t>::max();
 
-UnixSeconds seconds_of(std::chrono::seconds duration) { return static_cast<UnixSeconds>(duration.count()); }
+UnixSeconds seconds_of(std::chrono::seconds duration) {
+  return static_cast<UnixSeconds>(duration.count());
+}
 
-std::uint32_t to_date(UnixSeconds at) { return static_cast<std::uint32_t>(std::min(at, kLastDate)); }
+std::uint32_t to_date(UnixSeconds at) {
+  return static_cast<std::uint32_t>(std::min(at, kLastDate));
+}
 
 using Keys = std::vector<std::shared_ptr<const ResolverKey>>;
 
@@ -49,7 +53,8 @@ ResolverKeys::ResolverKeys(std::string_view provider_name, ProviderKey provider,
   if (options_.es_versions.empty()) throw std::invalid_argument("a resolver needs at least one construction");
   if (options_.rotation_interval < 1s || options_.rotation_interval > 24h ||
       options_.lifetime <= options_.rotation_interval || options_.backdating < 0s) {
-    throw std::invalid_argument("DNSCrypt keys rotate at least each 24 hours and live longer than that interval");
+    throw std::invalid_argument(
+        "DNSCrypt keys rotate at least each 24 hours and live longer than that interval");
   }
   rotate(now);
 }

@@ -1,6 +1,7 @@
 #pragma once
-/// The short-term keys of a resolver with their certificates, and their rotation (draft-denis-dprive-dnscrypt-11
-/// §8.2, §9): a new generation at least each day, earlier ones accepted until their certificates end, then wiped.
+/// The short-term keys of a resolver with their certificates, and their rotation
+/// (draft-denis-dprive-dnscrypt-11 §8.2, §9): a new generation at least each day, earlier ones accepted until
+/// their certificates end, then wiped.
 ///
 /// One object serves the UDP and TCP sides of a resolver, which must offer the same certificates. Threads may
 /// share it: a generation is an immutable value that is replaced as a whole.
@@ -26,7 +27,7 @@ struct ResolverKey {
 struct KeySet {
   std::uint64_t generation = 0;
   std::vector<std::shared_ptr<const ResolverKey>> accepted;  ///< newest first
-  std::vector<Bytes> offered;                                ///< the newest generation's certificates, in wire form
+  std::vector<Bytes> offered;  ///< the newest generation's certificates, in wire form
 
   /// The key whose certificate has this magic and has not ended at `now`; null if there is none.
   std::shared_ptr<const ResolverKey> find(const ClientMagic& magic, UnixSeconds now) const;
@@ -34,16 +35,18 @@ struct KeySet {
 
 struct ResolverKeyOptions {
   /// One certificate for each, offered in this order.
-  std::vector<EsVersion> es_versions = {EsVersion::X25519XChaCha20Poly1305, EsVersion::X25519XSalsa20Poly1305};
+  std::vector<EsVersion> es_versions = {EsVersion::X25519XChaCha20Poly1305,
+                                        EsVersion::X25519XSalsa20Poly1305};
   std::chrono::seconds lifetime{86'400};           ///< of a certificate, from its making
   std::chrono::seconds rotation_interval{43'200};  ///< at most 24 hours, and less than the lifetime
-  std::chrono::seconds backdating{3600};           ///< certificates start this much earlier, for clocks that run late
+  std::chrono::seconds backdating{3600};  ///< certificates start this much earlier, for clocks that run late
 };
 
 class ResolverKeys {
  public:
   /// Makes the first generation. Errors: std::invalid_argument (no name, no es-version, or times as above).
-  ResolverKeys(std::string_view provider_name, ProviderKey provider, ResolverKeyOptions options, UnixSeconds now);
+  ResolverKeys(std::string_view provider_name, ProviderKey provider, ResolverKeyOptions options,
+               UnixSeconds now);
 
   const PublicKey& provider_key() const { return provider_.public_key(); }
   /// In presentation and in wire form.

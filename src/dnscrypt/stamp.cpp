@@ -15,7 +15,8 @@ Result<Bytes> decode_base64url(std::string_view text) {
   Bytes out(text.size() / 4 * 3 + 3);
   std::size_t size = 0;
   const char* end = nullptr;
-  const int status = sodium_base642bin(out.data(), out.size(), text.data(), text.size(), nullptr, &size, &end, kBase64);
+  const int status =
+      sodium_base642bin(out.data(), out.size(), text.data(), text.size(), nullptr, &size, &end, kBase64);
   if (status != 0 || end != text.data() + text.size()) return fail("the stamp is not base64url");
   out.resize(size);
   return out;
@@ -34,7 +35,8 @@ Result<SocketAddress> parse_address(std::string_view text) {
   }
   const auto ip = IpAddress::parse(host);
   if (!ip) return std::unexpected(ip.error());
-  if (ip->is_v6() != text.starts_with('[')) return fail(std::format("'{}' has brackets in the wrong place", text));
+  if (ip->is_v6() != text.starts_with('['))
+    return fail(std::format("'{}' has brackets in the wrong place", text));
   SocketAddress address{*ip, kDefaultPort};
   if (port.empty()) return address;
   const char* end = port.data() + port.size();
@@ -58,7 +60,8 @@ Result<Stamp> parse_stamp(std::string_view text) {
   if (!octets) return std::unexpected(octets.error());
   ByteReader reader(*octets);
   const auto protocol = reader.u8();
-  if (reader.ok() && protocol != kDnscrypt) return fail(std::format("the stamp is for protocol {}, not DNSCrypt", protocol));
+  if (reader.ok() && protocol != kDnscrypt)
+    return fail(std::format("the stamp is for protocol {}, not DNSCrypt", protocol));
   Stamp stamp;
   for (int shift = 0; shift < 64; shift += 8) stamp.properties |= std::uint64_t{reader.u8()} << shift;
   const auto address_text = reader.take(reader.u8());
@@ -66,7 +69,8 @@ Result<Stamp> parse_stamp(std::string_view text) {
   const auto name = reader.take(reader.u8());
   if (!reader.ok()) return fail("the stamp is cut off");
   if (!reader.at_end()) return fail("the stamp has octets left over");
-  if (key.size() != kKeyOctets) return fail(std::format("the stamp's provider key has {} octets, not 32", key.size()));
+  if (key.size() != kKeyOctets)
+    return fail(std::format("the stamp's provider key has {} octets, not 32", key.size()));
   if (name.empty()) return fail("the stamp has no provider name");
   const auto address = parse_address(as_text(address_text));
   if (!address) return std::unexpected(address.error());

@@ -14,7 +14,8 @@ constexpr std::size_t kMaxGrownPacketOctets = 1232;
 
 /// The longest DNS query whose padded packet is allowed.
 constexpr std::size_t kMaxQueryOctets = (dnscrypt::kMaxQueryPacketOctets - dnscrypt::kQueryOverheadOctets) /
-                                            dnscrypt::kPaddingBlockOctets * dnscrypt::kPaddingBlockOctets - 1;
+                                            dnscrypt::kPaddingBlockOctets * dnscrypt::kPaddingBlockOctets -
+                                        1;
 
 /// A refresh whose answer is this late is lost: asked again with the next query, whatever the retransmission.
 constexpr Duration kRefreshPatience = 5s;
@@ -27,16 +28,24 @@ std::uint16_t random_id() {
 }  // namespace
 
 DnscryptClient::DnscryptClient(DnscryptClientOptions options, Bytes provider_name, bool tcp)
-    : options_(std::move(options)), provider_name_(std::move(provider_name)), tcp_(tcp),
-      keys_(dnscrypt::KeyPair::generate()), min_query_octets_(options_.min_query_octets) {}
+    : options_(std::move(options)),
+      provider_name_(std::move(provider_name)),
+      tcp_(tcp),
+      keys_(dnscrypt::KeyPair::generate()),
+      min_query_octets_(options_.min_query_octets) {}
 
 QueryHandle DnscryptClient::submit(BytesView query) {
   const QueryHandle handle{++last_handle_};
-  const char* problem = ended_                                                     ? "the session is closed"
-                        : query.size() < dns::kHeaderOctets                        ? "the query is shorter than a DNS header"
-                        : query.size() > kMaxQueryOctets                           ? "the query is too long for DNSCrypt"
-                        : tcp_ && (!unsent_.empty() || !open_.empty())             ? "DNSCrypt takes one query for each TCP connection"
-                                                                                   : nullptr;
+  const char* problem = nullptr;
+  if (ended_) {
+    problem = "the session is closed";
+  } else if (query.size() < dns::kHeaderOctets) {
+    problem = "the query is shorter than a DNS header";
+  } else if (query.size() > kMaxQueryOctets) {
+    problem = "the query is too long for DNSCrypt";
+  } else if (tcp_ && (!unsent_.empty() || !open_.empty())) {
+    problem = "DNSCrypt takes one query for each TCP connection";
+  }
   if (problem != nullptr) {
     events_.push_back(QueryFailed{handle, problem});
   } else {
@@ -49,8 +58,9 @@ void DnscryptClient::start(Timestamp now) {
   if (started_ || ended_) return;
   started_ = true;
   if (options_.known_certificate.empty()) return;
-  auto certificate = dnscrypt::choose_certificate(std::span(&options_.known_certificate, 1), options_.provider_key,
-                                                  options_.clock.at_time(now), options_.es_versions);
+  auto certificate =
+      dnscrypt::choose_certificate(std::span(&options_.known_certificate, 1), options_.provider_key,
+                                   options_.clock.at_time(now), options_.es_versions);
   // One that is not usable any more is no failure: the fetch gives another.
   if (certificate) (void)adopt(std::move(*certificate), true, now);
 }
@@ -128,8 +138,8 @@ bool DnscryptClient::receive_certificates(BytesView message, Timestamp now) {
   Result<void> outcome;
   if (const auto wires = dnscrypt::certificates_of(message, provider_name_); !wires) {
     outcome = std::unexpected(wires.error());
-  } else if (auto chosen = dnscrypt::choose_certificate(*wires, options_.provider_key, options_.clock.at_time(now),
-                                                        options_.es_versions);
+  } else if (auto chosen = dnscrypt::choose_certificate(*wires, options_.provider_key,
+                                                        options_.clock.at_time(now), options_.es_versions);
              !chosen) {
     outcome = std::unexpected(chosen.error());
   } else if (!is_usable(now) || chosen->serial > channel_->certificate.serial) {
@@ -175,7 +185,8 @@ std::optional<Bytes> DnscryptClient::poll_output(Timestamp now) {
   if (!started_ || ended_) return std::nullopt;
   // A new session fetches at once, a running one only when it has something to ask.
   const bool wanted = (!channel_ || !unsent_.empty()) && wants_certificates(now);
-  const bool asked = !certificate_query_.empty() && !(channel_ && now >= certificate_sent_ + kRefreshPatience);
+  const bool asked =
+      !certificate_query_.empty() && !(channel_ && now >= certificate_sent_ + kRefreshPatience);
   if (certificate_resend_ || (wanted && !asked)) return send_certificate_query(now);
   while (!resend_.empty()) {
     const auto nonce = resend_.front();
@@ -194,7 +205,8 @@ std::optional<Bytes> DnscryptClient::poll_output(Timestamp now) {
 std::optional<Bytes> DnscryptClient::send_certificate_query(Timestamp now) {
   certificate_resend_ = false;
   if (certificate_query_.empty()) {
-    auto query = dnscrypt::compose_certificate_query(options_.provider_name, random_id(), options_.certificate_query_edns);
+    auto query = dnscrypt::compose_certificate_query(options_.provider_name, random_id(),
+                                                     options_.certificate_query_edns);
     if (!query) {
       end(query.error().message, {false, query.error().message});
       return std::nullopt;
@@ -211,13 +223,14 @@ Bytes DnscryptClient::send_query(Unsent query, Timestamp now) {
                          : dnscrypt::udp_query_size(query.query.size(), min_query_octets_);
   // Random padding must not carry a long query over the limit.
   constexpr auto kLargest = dnscrypt::kMaxQueryPacketOctets - dnscrypt::kQueryOverheadOctets;
-  const auto padded = dnscrypt::pad(query.query, std::min(size, kLargest / dnscrypt::kPaddingBlockOctets *
-                                                                    dnscrypt::kPaddingBlockOctets));
+  const auto padded = dnscrypt::pad(
+      query.query, std::min(size, kLargest / dnscrypt::kPaddingBlockOctets * dnscrypt::kPaddingBlockOctets));
   auto nonce = dnscrypt::random_octets<dnscrypt::kHalfNonceOctets>();
   while (open_.contains(nonce)) nonce = dnscrypt::random_octets<dnscrypt::kHalfNonceOctets>();
   Open& open = open_[nonce];
   open = {query.handle, std::move(query.query), {}, channel_->key};
-  open.packet = dnscrypt::seal_query(channel_->certificate.client_magic, keys_.public_key, *open.key, nonce, padded);
+  open.packet =
+      dnscrypt::seal_query(channel_->certificate.client_magic, keys_.public_key, *open.key, nonce, padded);
   if (retransmits()) sent_.push_back({nonce, now + options_.retransmission});
   return on_wire(open.packet);
 }

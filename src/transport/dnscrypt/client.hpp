@@ -69,14 +69,14 @@ class DnscryptClient final : public ClientSession {
   bool tcp_;
   dnscrypt::KeyPair keys_;  // of this session alone, so that the server cannot link sessions
   std::optional<Channel> channel_;
-  Bytes certificate_query_;                     // while its answer is awaited
+  Bytes certificate_query_;  // while its answer is awaited
   Timestamp certificate_sent_;
-  std::optional<Timestamp> certificate_due_;    // to send it again
+  std::optional<Timestamp> certificate_due_;  // to send it again
   bool certificate_resend_ = false;
   std::size_t min_query_octets_;
   std::deque<Unsent> unsent_;
   std::map<dnscrypt::HalfNonce, Open> open_;
-  std::deque<Sent> sent_;                       // in order of due, since the interval is one and the same
+  std::deque<Sent> sent_;  // in order of due, since the interval is one and the same
   std::deque<dnscrypt::HalfNonce> resend_;
   std::deque<Event> events_;
   MessageReader reader_;

@@ -10,10 +10,12 @@ namespace doxlab::transport {
 dnscrypt::UnixSeconds UnixClock::at_time(Timestamp now) const {
   const auto elapsed = std::chrono::floor<std::chrono::seconds>(now - at).count();
   const auto back = static_cast<dnscrypt::UnixSeconds>(elapsed < 0 ? -elapsed : 0);
-  return elapsed < 0 ? seconds - std::min(back, seconds) : seconds + static_cast<dnscrypt::UnixSeconds>(elapsed);
+  return elapsed < 0 ? seconds - std::min(back, seconds)
+                     : seconds + static_cast<dnscrypt::UnixSeconds>(elapsed);
 }
 
-Result<std::unique_ptr<ClientSession>> make_dnscrypt_client(const DnscryptClientOptions& options, bool tcp, Timestamp) {
+Result<std::unique_ptr<ClientSession>> make_dnscrypt_client(const DnscryptClientOptions& options, bool tcp,
+                                                            Timestamp) {
   auto name = dns::name_to_wire(options.provider_name);
   if (!name) return fail("provider name: " + name.error().message);
   if (options.es_versions.empty()) return fail("a DNSCrypt client must accept at least one construction");

@@ -92,14 +92,15 @@ std::optional<OpenedQuery> DnscryptServerSide::open(BytesView packet, Timestamp 
   return OpenedQuery{std::move(*message), parsed->nonce, std::move(key)};
 }
 
-std::optional<Bytes> DnscryptServerSide::seal(const OpenedQuery& query, BytesView answer, std::size_t max_octets,
-                                              std::size_t max_message_octets) const {
+std::optional<Bytes> DnscryptServerSide::seal(const OpenedQuery& query, BytesView answer,
+                                              std::size_t max_octets, std::size_t max_message_octets) const {
   constexpr std::size_t kLeast = dnscrypt::kResponseOverheadOctets + 1;  // the mark of the padding
   if (max_octets <= kLeast) return std::nullopt;
   const auto message = fit(answer, std::min(max_octets - kLeast, max_message_octets));
   if (!message) return std::nullopt;
   const std::uint8_t choice = options_.varied_padding ? query.key->padding_choice(query.nonce) : 0;
-  const auto size = dnscrypt::response_size(message->size(), max_octets - dnscrypt::kResponseOverheadOctets, choice);
+  const auto size =
+      dnscrypt::response_size(message->size(), max_octets - dnscrypt::kResponseOverheadOctets, choice);
   return dnscrypt::seal_response(*query.key, query.nonce, dnscrypt::make_resolver_nonce(),
                                  dnscrypt::pad(*message, size));
 }

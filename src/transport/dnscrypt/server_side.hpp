@@ -1,5 +1,6 @@
 #pragma once
-/// What the UDP and TCP servers of DNSCrypt share: to open a query, to seal its answer, to answer for certificates.
+/// What the UDP and TCP servers of DNSCrypt share: to open a query, to seal its answer, to answer for
+/// certificates.
 
 #include <list>
 #include <map>
@@ -17,8 +18,8 @@ struct OpenedQuery {
   std::shared_ptr<const dnscrypt::SharedKey> key;
 };
 
-/// Shared keys of recent clients, the least recently used of them forgotten first. Ordered, not hashed: clients
-/// choose their public keys.
+/// Shared keys of recent clients, the least recently used of them forgotten first. Ordered, not hashed:
+/// clients choose their public keys.
 class SharedKeyCache {
  public:
   explicit SharedKeyCache(std::size_t capacity) : capacity_(capacity) {}
@@ -47,8 +48,8 @@ class DnscryptServerSide {
 
   /// nullopt: whatever is wrong with it, nobody is told.
   std::optional<OpenedQuery> open(BytesView packet, Timestamp now);
-  /// The answer packet. Truncated with TC set where the message, sealed, would exceed `max_octets` or the message
-  /// itself `max_message_octets`. nullopt: not even that fits.
+  /// The answer packet. Truncated with TC set where the message, sealed, would exceed `max_octets` or the
+  /// message itself `max_message_octets`. nullopt: not even that fits.
   std::optional<Bytes> seal(const OpenedQuery& query, BytesView answer, std::size_t max_octets,
                             std::size_t max_message_octets) const;
   /// nullopt: no query for this provider's certificates.

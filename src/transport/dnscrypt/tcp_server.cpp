@@ -16,7 +16,10 @@ constexpr std::size_t kMaxCertificateQueries = 4;
 }  // namespace
 
 DnscryptTcpServer::DnscryptTcpServer(const DnscryptServerOptions& options, Timestamp now)
-    : options_(options), side_(options, 0), reader_(kMaxWaitingOctets), deadline_(now + options.limits.handshake_timeout) {
+    : options_(options),
+      side_(options, 0),
+      reader_(kMaxWaitingOctets),
+      deadline_(now + options.limits.handshake_timeout) {
   side_.maintain(now);
 }
 
@@ -75,12 +78,15 @@ std::optional<Bytes> DnscryptTcpServer::poll_output(Timestamp) {
   return std::exchange(output_, {});
 }
 
-std::optional<IncomingQuery> DnscryptTcpServer::poll_query() { return std::exchange(incoming_, std::nullopt); }
+std::optional<IncomingQuery> DnscryptTcpServer::poll_query() {
+  return std::exchange(incoming_, std::nullopt);
+}
 
 void DnscryptTcpServer::answer(QueryHandle handle, BytesView message, Timestamp now) {
   if (handle != kOnlyQuery || !query_) return;
-  const auto packet = message.empty() ? std::nullopt
-                                      : side_.seal(*query_, message, options_.max_tcp_octets, kMaxMessageOctets);
+  const auto packet = message.empty()
+                          ? std::nullopt
+                          : side_.seal(*query_, message, options_.max_tcp_octets, kMaxMessageOctets);
   if (packet) send(*packet);
   close(now);
 }

@@ -32,7 +32,7 @@ class DnscryptTcpServer final : public StreamServerSession {
   DnscryptServerSide side_;
   MessageReader reader_;
   Bytes output_;
-  std::optional<OpenedQuery> query_;      // until it is answered
+  std::optional<OpenedQuery> query_;       // until it is answered
   std::optional<IncomingQuery> incoming_;  // until it is polled
   std::size_t certificate_queries_ = 0;
   Timestamp deadline_;

@@ -7,9 +7,12 @@
 namespace doxlab::transport {
 
 DnscryptUdpServer::DnscryptUdpServer(const DnscryptServerOptions& options)
-    : options_(options), side_(options, options.shared_keys), rotation_due_(side_.maintain(options.clock.at)) {}
+    : options_(options),
+      side_(options, options.shared_keys),
+      rotation_due_(side_.maintain(options.clock.at)) {}
 
-void DnscryptUdpServer::receive(const SocketAddress&, const SocketAddress& peer, BytesView datagram, Timestamp now) {
+void DnscryptUdpServer::receive(const SocketAddress&, const SocketAddress& peer, BytesView datagram,
+                                Timestamp now) {
   if (closed_) return;
   if (rotation_due_ <= now) on_timeout(now);
   if (auto query = side_.open(datagram, now)) {
@@ -30,14 +33,17 @@ void DnscryptUdpServer::receive(const SocketAddress&, const SocketAddress& peer,
   }
 }
 
-/// Under a flood the oldest query that nobody has answered gives way: its client has most likely stopped waiting.
+/// Under a flood the oldest query that nobody has answered gives way: its client has most likely stopped
+/// waiting.
 void DnscryptUdpServer::forget_oldest() {
   const QueryHandle oldest = waiting_.begin()->first;
   if (!queries_.empty() && queries_.front().handle == oldest) queries_.pop_front();
   waiting_.erase(waiting_.begin());
 }
 
-std::optional<Timestamp> DnscryptUdpServer::next_timeout() const { return closed_ ? std::nullopt : rotation_due_; }
+std::optional<Timestamp> DnscryptUdpServer::next_timeout() const {
+  return closed_ ? std::nullopt : rotation_due_;
+}
 
 void DnscryptUdpServer::on_timeout(Timestamp now) {
   if (!closed_) rotation_due_ = side_.maintain(now);
@@ -54,7 +60,8 @@ void DnscryptUdpServer::answer(QueryHandle handle, BytesView message, Timestamp)
   const auto found = waiting_.find(handle);
   if (found == waiting_.end()) return;
   const Waiting& to = found->second;
-  auto packet = message.empty() ? std::nullopt : side_.seal(to.query, message, to.max_octets, to.max_message_octets);
+  auto packet =
+      message.empty() ? std::nullopt : side_.seal(to.query, message, to.max_octets, to.max_message_octets);
   if (packet) output_.push_back({to.peer, std::move(*packet)});
   waiting_.erase(found);
 }

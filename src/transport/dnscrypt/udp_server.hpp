@@ -12,7 +12,8 @@ class DnscryptUdpServer final : public DatagramServer {
  public:
   explicit DnscryptUdpServer(const DnscryptServerOptions& options);
 
-  void receive(const SocketAddress& local, const SocketAddress& peer, BytesView datagram, Timestamp now) override;
+  void receive(const SocketAddress& local, const SocketAddress& peer, BytesView datagram,
+               Timestamp now) override;
   /// When the keys are to be rotated.
   std::optional<Timestamp> next_timeout() const override;
   void on_timeout(Timestamp now) override;
@@ -28,8 +29,8 @@ class DnscryptUdpServer final : public DatagramServer {
  private:
   struct Waiting {
     SocketAddress peer;
-    OpenedQuery query;              // its message is handed out, so empty
-    std::size_t max_octets = 0;     // of the answer packet
+    OpenedQuery query;           // its message is handed out, so empty
+    std::size_t max_octets = 0;  // of the answer packet
     std::size_t max_message_octets = 0;
   };
   void forget_oldest();

@@ -37,8 +37,8 @@ std::array<std::uint8_t, N> counting(std::uint8_t first) {
 
 // draft-denis-dprive-dnscrypt-11, appendix 2.
 const Bytes kQuery = hex("12340100000100000000000003777777076578616d706c6503636f6d0000010001");
-const Bytes kResponse = hex(
-    "12348180000100010000000003777777076578616d706c6503636f6d0000010001c00c0001000100000e1000045db8d822");
+const Bytes kResponse =
+    hex("12348180000100010000000003777777076578616d706c6503636f6d0000010001c00c0001000100000e1000045db8d822");
 const HalfNonce kClientNonce = counting<12>(0xa0);
 const HalfNonce kResolverNonce = counting<12>(0xc0);
 const ClientMagic kMagic = counting<8>(0xb1);
@@ -63,12 +63,18 @@ TEST_F(DraftVectors, ClientQuery) {
   ASSERT_EQ(padded.size(), 256u);
   const auto packet = seal_query(kMagic, client.public_key, key, kClientNonce, padded);
   EXPECT_EQ(to_hex(packet),
-            "b1b2b3b4b5b6b7b879a631eede1bf9c98f12032cdeadd0e7a079398fc786b88cc846ec89af85a51aa0a1a2a3a4a5a6a7a8a9aaab"
-            "2dae527c26386d5cd4e61152db6dd1812ff6aaf7644fc122afc70b1b580b18f10fbc26577abc759152cde31cd0afc5c5f452f865"
-            "4815469723300819bed5a12015c044b94d63ec1f79e48a23968e437feb8bb8720cf4e60a0499746190c8b3eb83aeb0d858df7779"
-            "4270b861f86644502be0d22d6f0b2b132e9ca68538300c8d68b8e3c48190cbbf96d602f38dfc3b4d642016ceeaf4bc2c2ded9483"
-            "b9f9d4eed703a0bebc252add8822d4b9152e30670bcde9ea75a0e3e67ea576e9b1262bb2b25b4f9432311b75a2238b34bf4f868d"
-            "a182b85dccb1762a703bba31d04d77b4c57ec9039663959793677588b3a74ae409b0f16374dd64cbd6d47d801725b014ce9ddaf6"
+            "b1b2b3b4b5b6b7b879a631eede1bf9c98f12032cdeadd0e7a079398fc786b88cc846ec89af85a51aa0a1a2a3a4a5a6a7"
+            "a8a9aaab"
+            "2dae527c26386d5cd4e61152db6dd1812ff6aaf7644fc122afc70b1b580b18f10fbc26577abc759152cde31cd0afc5c5"
+            "f452f865"
+            "4815469723300819bed5a12015c044b94d63ec1f79e48a23968e437feb8bb8720cf4e60a0499746190c8b3eb83aeb0d8"
+            "58df7779"
+            "4270b861f86644502be0d22d6f0b2b132e9ca68538300c8d68b8e3c48190cbbf96d602f38dfc3b4d642016ceeaf4bc2c"
+            "2ded9483"
+            "b9f9d4eed703a0bebc252add8822d4b9152e30670bcde9ea75a0e3e67ea576e9b1262bb2b25b4f9432311b75a2238b34"
+            "bf4f868d"
+            "a182b85dccb1762a703bba31d04d77b4c57ec9039663959793677588b3a74ae409b0f16374dd64cbd6d47d801725b014"
+            "ce9ddaf6"
             "f1aa30688c8efcbfde1d5d1d");
   const auto parsed = parse_query_packet(packet);
   ASSERT_TRUE(parsed);
@@ -79,10 +85,13 @@ TEST_F(DraftVectors, ClientQuery) {
 }
 
 TEST_F(DraftVectors, ServerResponse) {
-  const auto packet = seal_response(key, kClientNonce, kResolverNonce, pad(kResponse, response_size(kResponse.size(), 276)));
+  const auto packet =
+      seal_response(key, kClientNonce, kResolverNonce, pad(kResponse, response_size(kResponse.size(), 276)));
   EXPECT_EQ(to_hex(packet),
-            "7236666e76576a38a0a1a2a3a4a5a6a7a8a9aaabc0c1c2c3c4c5c6c7c8c9cacbf2670995c6d37c2f8d2016029dd5970b893de83c"
-            "02815ece9b48d9fd0b0dca8741674142fbd8e12c1120b111f366326aa71c89823a2931ac5c860dad49685ed6cc22cc13e829d2e5"
+            "7236666e76576a38a0a1a2a3a4a5a6a7a8a9aaabc0c1c2c3c4c5c6c7c8c9cacbf2670995c6d37c2f8d2016029dd5970b"
+            "893de83c"
+            "02815ece9b48d9fd0b0dca8741674142fbd8e12c1120b111f366326aa71c89823a2931ac5c860dad49685ed6cc22cc13"
+            "e829d2e5"
             "1d1c00ea64d1d39d");
   EXPECT_EQ(client_nonce_of_response(packet), kClientNonce);
   EXPECT_EQ(open_response(packet, key), kResponse);
@@ -95,7 +104,8 @@ class EachConstruction : public testing::TestWithParam<EsVersion> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Box, EachConstruction,
-                         testing::Values(EsVersion::X25519XSalsa20Poly1305, EsVersion::X25519XChaCha20Poly1305));
+                         testing::Values(EsVersion::X25519XSalsa20Poly1305,
+                                         EsVersion::X25519XChaCha20Poly1305));
 
 // Recomputes the box from X25519, the hash of the construction, its stream cipher and Poly1305.
 TEST_P(EachConstruction, BoxIsWhatItsPrimitivesGive) {
@@ -202,7 +212,8 @@ TEST(ClientMagic, ValuesOfOtherProtocolsAreRefused) {
 TEST(Secret, IsWipedWhenItMoves) {
   Secret<32> secret(counting<32>(1));
   const Secret<32> moved = std::move(secret);
-  EXPECT_EQ(to_hex(secret.view()), std::string(64, '0'));  // NOLINT(bugprone-use-after-move): that is the point
+  EXPECT_EQ(to_hex(secret.view()),
+            std::string(64, '0'));  // NOLINT(bugprone-use-after-move): that is the point
   EXPECT_EQ(to_hex(moved.view()), to_hex(counting<32>(1)));
 }
 

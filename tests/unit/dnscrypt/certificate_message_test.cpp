@@ -25,7 +25,8 @@ Bytes query(bool edns = false, std::string_view name = kProvider, std::uint16_t 
 // draft-denis-dprive-dnscrypt-11 §14.4, but for the TTL's meaning.
 TEST(CertificateMessage, VectorOfTheDraft) {
   const auto ask = compose_certificate_query(kProvider, 0xabcd, false).value();
-  EXPECT_EQ(to_hex(ask), "abcd0100000100000000000001320d646e7363727970742d63657274076578616d706c6503636f6d0000100001");
+  EXPECT_EQ(to_hex(ask),
+            "abcd0100000100000000000001320d646e7363727970742d63657274076578616d706c6503636f6d0000100001");
   EXPECT_TRUE(is_certificate_query(ask, kProviderWire));
   const std::vector<Bytes> certificates = {Bytes(kCertificateOctets, 0x44)};
   const auto answer = compose_certificate_answer(ask, certificates, {.ttl = 86'400});
@@ -96,8 +97,8 @@ TEST(CertificateMessage, EdnsIsAnsweredWithEdns) {
 TEST(CertificateMessage, OtherRecordsAreSkipped) {
   const std::vector<Bytes> certificates = {Bytes(124, 7), Bytes(124, 8), Bytes(124, 9)};
   auto answer = compose_certificate_answer(query(), certificates, {});
-  answer[45 + 1] = 0x0e;          // the first owner: "dnscrypt-cert.example.com"
-  answer[45 + 137 + 3] = 1;       // the second type: A
+  answer[45 + 1] = 0x0e;     // the first owner: "dnscrypt-cert.example.com"
+  answer[45 + 137 + 3] = 1;  // the second type: A
   const auto found = certificates_of(answer, kProviderWire);
   ASSERT_TRUE(found);
   EXPECT_EQ(*found, std::vector<Bytes>{Bytes(124, 9)});
@@ -126,7 +127,8 @@ TEST(CertificateMessage, SurvivesRandomChanges) {
   for (int i = 0; i < 20'000; ++i) {
     Bytes wire = good;
     wire.resize(1 + random() % wire.size());
-    for (auto change = random() % 6; change > 0; --change) wire[random() % wire.size()] = static_cast<std::uint8_t>(random());
+    for (auto change = random() % 6; change > 0; --change)
+      wire[random() % wire.size()] = static_cast<std::uint8_t>(random());
     (void)certificates_of(wire, kProviderWire);
     if (is_certificate_query(wire, kProviderWire)) {
       const auto answer = compose_certificate_answer(wire, certificates, {});

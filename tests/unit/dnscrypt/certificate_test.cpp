@@ -55,8 +55,10 @@ TEST_F(CertificateTest, VectorOfTheDraft) {
   sign_certificate(certificate, signer);
   const auto wire = compose_certificate(certificate);
   EXPECT_EQ(to_hex(wire),
-            "444e5343000200003a570ea17f47b80217977fbb455840bfd50ab32f5fbf2aabc173a6a49b7a49ca55362a6c5dec47657cf515e9"
-            "f99382a316dfecd964b94d1c4659cac45961400c358072d6365880d1aeea329adf9121383851ed21a28e3b75e965d0d2cd166254"
+            "444e5343000200003a570ea17f47b80217977fbb455840bfd50ab32f5fbf2aabc173a6a49b7a49ca55362a6c5dec4765"
+            "7cf515e9"
+            "f99382a316dfecd964b94d1c4659cac45961400c358072d6365880d1aeea329adf9121383851ed21a28e3b75e965d0d2"
+            "cd166254"
             "b1b2b3b4b5b6b7b8000000016800000068015180");
   EXPECT_EQ(parse_certificate(wire).value(), certificate);
   EXPECT_TRUE(check_certificate(certificate, signer.public_key(), 0x68000000));
@@ -172,13 +174,18 @@ TEST_F(CertificateTest, ChoicePassesOverUnusableOnes) {
   sign_certificate(forged, ProviderKey::generate());
   Bytes post_quantum = compose_certificate(make(11));
   post_quantum[5] = 3;
-  const std::vector<Bytes> wires = {Bytes{}, compose_certificate(expired), compose_certificate(make(2)),
-                                    compose_certificate(forged), post_quantum, Bytes(124)};
+  const std::vector<Bytes> wires = {Bytes{},
+                                    compose_certificate(expired),
+                                    compose_certificate(make(2)),
+                                    compose_certificate(forged),
+                                    post_quantum,
+                                    Bytes(124)};
   EXPECT_EQ(choose_certificate(wires, provider.public_key(), kNow, kBoth)->serial, 2u);
 }
 
 TEST_F(CertificateTest, ChoiceWithoutAnyUsableSaysWhy) {
-  EXPECT_THAT(choose_certificate({}, provider.public_key(), kNow, kBoth).error().message, HasSubstr("no certificate"));
+  EXPECT_THAT(choose_certificate({}, provider.public_key(), kNow, kBoth).error().message,
+              HasSubstr("no certificate"));
   const std::vector<Bytes> salsa = {compose_certificate(make(1, kSalsa))};
   EXPECT_THAT(choose_certificate(salsa, provider.public_key(), kNow, std::array{kChaCha}).error().message,
               HasSubstr("not accepted"));

@@ -19,7 +19,8 @@ TEST(Padding, ComesOffAgain) {
   std::mt19937 random(seed);
   for (int i = 0; i < 2000; ++i) {
     Bytes message(random() % 300);
-    for (auto& octet : message) octet = random() % 3 == 0 ? 0 : random() % 3 == 0 ? 0x80 : static_cast<std::uint8_t>(random());
+    for (auto& octet : message)
+      octet = random() % 3 == 0 ? 0 : random() % 3 == 0 ? 0x80 : static_cast<std::uint8_t>(random());
     const auto padded = pad(message, message.size() + 1 + random() % 300);
     const auto back = unpad(padded);
     ASSERT_TRUE(back);
@@ -49,7 +50,8 @@ TEST(UdpQuerySize, IsAtLeastTheLeastAndAMultipleOf64) {
 
 TEST(TcpQuerySize, ExampleOfTheDraft) {
   std::set<std::size_t> sizes;
-  for (int random = 0; random < 256; ++random) sizes.insert(tcp_query_size(56, static_cast<std::uint8_t>(random)));
+  for (int random = 0; random < 256; ++random)
+    sizes.insert(tcp_query_size(56, static_cast<std::uint8_t>(random)));
   EXPECT_EQ(sizes, (std::set<std::size_t>{64, 128, 192, 256}));
 }
 

@@ -21,7 +21,8 @@ TEST(ResolverKeys, OffersOneUsableCertificateForEachConstruction) {
   const auto set = keys.current();
   ASSERT_EQ(set->offered.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
-    const auto certificate = choose_certificate(set->offered, keys.provider_key(), kNow, std::span(&kBoth[i], 1));
+    const auto certificate =
+        choose_certificate(set->offered, keys.provider_key(), kNow, std::span(&kBoth[i], 1));
     ASSERT_TRUE(certificate) << certificate.error().message;
     EXPECT_EQ(certificate->start, kNow - 3600);
     EXPECT_EQ(certificate->end, kNow + 86'400);
@@ -71,7 +72,8 @@ TEST(ResolverKeys, RotateWhenDueAndNotBefore) {
 }
 
 TEST(ResolverKeys, AThousandRotationsStayBoundedAndNeverShareAMagic) {
-  auto keys = make({.es_versions = {EsVersion::X25519XChaCha20Poly1305}, .lifetime = 1000s, .rotation_interval = 100s});
+  auto keys = make(
+      {.es_versions = {EsVersion::X25519XChaCha20Poly1305}, .lifetime = 1000s, .rotation_interval = 100s});
   for (UnixSeconds now = kNow; now < kNow + 100'000; now += 100) {
     keys.maintain(now);
     const auto set = keys.current();

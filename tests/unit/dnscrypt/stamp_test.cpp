@@ -12,7 +12,8 @@ using testing::HasSubstr;
 
 // A stamp that AdGuard publishes.
 constexpr std::string_view kPublished =
-    "sdns://AQIAAAAAAAAAFDE3Ni4xMDMuMTMwLjEzMDo1NDQzINErR_JS3PLCu_iZEIbq95zkSV2LFsigxDIuUso_OQhzIjIuZG5zY3J5cHQuZGVm"
+    "sdns://"
+    "AQIAAAAAAAAAFDE3Ni4xMDMuMTMwLjEzMDo1NDQzINErR_JS3PLCu_iZEIbq95zkSV2LFsigxDIuUso_OQhzIjIuZG5zY3J5cHQuZGVm"
     "YXVsdC5uczEuYWRndWFyZC5jb20";
 
 TEST(Stamp, PublishedOneIsRead) {
@@ -47,7 +48,8 @@ TEST(Stamp, OtherProtocolsAreRefused) {
 }
 
 TEST(Stamp, CutAnywhereItIsRefused) {
-  for (std::size_t size = 0; size < kPublished.size(); ++size) EXPECT_FALSE(parse_stamp(kPublished.substr(0, size))) << size;
+  for (std::size_t size = 0; size < kPublished.size(); ++size)
+    EXPECT_FALSE(parse_stamp(kPublished.substr(0, size))) << size;
   EXPECT_FALSE(parse_stamp(std::string(kPublished) + "AAAA"));
   EXPECT_FALSE(parse_stamp(std::string(kPublished) + "="));
 }
@@ -58,7 +60,8 @@ TEST(Stamp, SurvivesRandomText) {
   std::mt19937 random(seed);
   for (int i = 0; i < 20'000; ++i) {
     std::string text(kPublished);
-    for (auto change = 1 + random() % 3; change > 0; --change) text[7 + random() % (text.size() - 7)] = static_cast<char>('0' + random() % 75);
+    for (auto change = 1 + random() % 3; change > 0; --change)
+      text[7 + random() % (text.size() - 7)] = static_cast<char>('0' + random() % 75);
     const auto stamp = parse_stamp(text);
     if (!stamp) continue;
     EXPECT_EQ(parse_stamp(to_string(*stamp)).value(), *stamp);
