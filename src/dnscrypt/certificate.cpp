@@ -85,31 +85,31 @@ Result<void> check_certificate(const Certificate& certificate, const PublicKey& 
 
 Result<Certificate> choose_certificate(std::span<const Bytes> certificates, const PublicKey& provider,
                                        UnixSeconds now, std::span<const EsVersion> accepted) {
-  std::string problem = "the server offers no certificate";
+  std::string passed_over = "the server offers no certificate", refused;
   std::optional<Certificate> best;
   auto best_rank = accepted.end();
   for (const Bytes& wire : certificates) {
     auto certificate = parse_certificate(wire);
     if (!certificate) {
-      problem = certificate.error().message;
+      passed_over = certificate.error().message;
       continue;
     }
     const auto rank = std::ranges::find(accepted, certificate->es_version);
     if (rank == accepted.end()) {
-      problem =
+      passed_over =
           std::format("the certificate is for {}, which is not accepted", to_string(certificate->es_version));
       continue;
     }
     // What could not win needs no signature check, so a long list costs little.
     if (best && (rank > best_rank || (rank == best_rank && certificate->serial <= best->serial))) continue;
     if (auto usable = check_certificate(*certificate, provider, now); !usable) {
-      problem = usable.error().message;
+      refused = usable.error().message;
       continue;
     }
     best = std::move(*certificate);
     best_rank = rank;
   }
-  if (!best) return fail(std::move(problem));
+  if (!best) return fail(refused.empty() ? std::move(passed_over) : std::move(refused));
   return std::move(*best);
 }
 

@@ -50,7 +50,8 @@ void sign_certificate(Certificate& certificate, const ProviderKey& provider);
 Result<void> check_certificate(const Certificate& certificate, const PublicKey& provider, UnixSeconds now);
 
 /// Of the usable ones, those of the first construction in `accepted` that has any; of these the highest
-/// serial (§5.5). Errors: none is usable; says what is wrong with the last one looked at.
+/// serial (§5.5). Errors: none is usable; says what is wrong with the last one of an accepted construction,
+/// or of any.
 Result<Certificate> choose_certificate(std::span<const Bytes> certificates, const PublicKey& provider,
                                        UnixSeconds now, std::span<const EsVersion> accepted);
 

@@ -79,8 +79,11 @@ void ResolverKeys::rotate_locked(UnixSeconds now) {
   auto next = std::make_shared<KeySet>();
   next->generation = current_ ? current_->generation + 1 : 1;
   Keys earlier;
-  // Serials grow with the date, so that a resolver that starts anew is above what it offered before.
-  serial_ = std::max(to_date(now), serial_ == kLastDate ? serial_ : serial_ + 1);
+  // Serials grow with the date, so that a resolver that starts anew is above what it offered before. The
+  // preferred construction has the highest: some clients look at nothing else.
+  const auto count = static_cast<std::uint32_t>(options_.es_versions.size());
+  serial_ = std::max(to_date(now), serial_ <= kLastDate - count ? serial_ + count : serial_);
+  std::uint32_t lower = 0;
   if (current_) {
     for (const auto& key : current_->accepted) {
       if (now <= key->certificate.end) earlier.push_back(key);
@@ -92,7 +95,7 @@ void ResolverKeys::rotate_locked(UnixSeconds now) {
     auto& certificate = key->certificate;
     certificate.es_version = version;
     certificate.resolver_key = key->pair.public_key;
-    certificate.serial = serial_;
+    certificate.serial = serial_ - lower++;
     const auto backdating = seconds_of(options_.backdating);
     certificate.start = to_date(now > backdating ? now - backdating : 0);
     certificate.end = to_date(now + seconds_of(options_.lifetime));

@@ -34,7 +34,7 @@ struct KeySet {
 };
 
 struct ResolverKeyOptions {
-  /// One certificate for each, offered in this order.
+  /// One certificate for each, offered in this order and with falling serials.
   std::vector<EsVersion> es_versions = {EsVersion::X25519XChaCha20Poly1305,
                                         EsVersion::X25519XSalsa20Poly1305};
   std::chrono::seconds lifetime{86'400};           ///< of a certificate, from its making

@@ -189,6 +189,11 @@ TEST_F(CertificateTest, ChoiceWithoutAnyUsableSaysWhy) {
   const std::vector<Bytes> salsa = {compose_certificate(make(1, kSalsa))};
   EXPECT_THAT(choose_certificate(salsa, provider.public_key(), kNow, std::array{kChaCha}).error().message,
               HasSubstr("not accepted"));
+  auto forged = make(1);
+  sign_certificate(forged, ProviderKey::generate());
+  const std::vector<Bytes> both = {compose_certificate(forged), salsa[0], Bytes{}};
+  EXPECT_THAT(choose_certificate(both, provider.public_key(), kNow, std::array{kChaCha}).error().message,
+              HasSubstr("not signed"));
 }
 
 }  // namespace

@@ -32,6 +32,18 @@ TEST(ResolverKeys, OffersOneUsableCertificateForEachConstruction) {
   }
 }
 
+TEST(ResolverKeys, PreferredConstructionHasTheHighestSerial) {
+  auto keys = make();
+  for (int i = 0; i < 3; ++i) {
+    const auto& accepted = keys.current()->accepted;
+    EXPECT_EQ(accepted[0]->certificate.es_version, EsVersion::X25519XChaCha20Poly1305);
+    EXPECT_EQ(accepted[1]->certificate.serial + 1, accepted[0]->certificate.serial);
+    const auto last = accepted[0]->certificate.serial;
+    keys.rotate(kNow);
+    EXPECT_GT(keys.current()->accepted[1]->certificate.serial, last);
+  }
+}
+
 TEST(ResolverKeys, EarlierKeysAreAcceptedUntilTheirCertificatesEnd) {
   auto keys = make();
   const auto first = keys.current()->accepted.front();
