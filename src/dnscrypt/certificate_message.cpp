@@ -52,8 +52,10 @@ std::optional<std::uint8_t> edns_version(BytesView query) {
 
 }  // namespace
 
-Result<Bytes> compose_certificate_query(std::string_view provider_name, std::uint16_t id, bool edns) {
-  return dns::compose_query(provider_name, dns::kTypeTxt, {.id = id, .edns = edns});
+Result<Bytes> compose_certificate_query(std::string_view provider_name, std::uint16_t id,
+                                        std::size_t pad_to_multiple) {
+  return dns::compose_query(provider_name, dns::kTypeTxt,
+                            {.id = id, .edns = pad_to_multiple != 0, .pad_to_multiple = pad_to_multiple});
 }
 
 bool is_certificate_query(BytesView message, BytesView provider_name) {

@@ -13,9 +13,10 @@
 
 namespace doxlab::dnscrypt {
 
-/// The query for the certificates of `provider_name`: TXT, class IN, RD set.
-/// Errors: a name that is none (see dns::normalize_name).
-Result<Bytes> compose_certificate_query(std::string_view provider_name, std::uint16_t id, bool edns);
+/// The query for the certificates of `provider_name`: TXT, class IN, RD set. EDNS padding brings it to a
+/// multiple of `pad_to_multiple` octets; 0: no EDNS. Errors: a name that is none (see dns::normalize_name).
+Result<Bytes> compose_certificate_query(std::string_view provider_name, std::uint16_t id,
+                                        std::size_t pad_to_multiple = 0);
 
 /// True if `message` is a query for the certificates of the provider: one question TXT IN, the name in any
 /// case. `provider_name` in wire form.

@@ -2,8 +2,10 @@
 /// DNS stamps (sdns://...) of DNSCrypt servers: address, provider name and provider key in one word, as
 /// published in lists of resolvers. Other kinds of stamps are refused.
 ///
-///   "sdns://" base64url( 0x01 | properties (8, little-endian) | LP(address) | LP(provider key) | LP(provider
-///   name) )
+///   "sdns://" base64url( 0x01 | properties (8, little-endian)
+///                        | LP(address) | LP(provider key) | LP(provider name) )
+///
+/// where LP puts a length octet in front.
 
 #include <cstdint>
 #include <string>

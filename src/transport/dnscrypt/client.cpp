@@ -206,7 +206,7 @@ std::optional<Bytes> DnscryptClient::send_certificate_query(Timestamp now) {
   certificate_resend_ = false;
   if (certificate_query_.empty()) {
     auto query = dnscrypt::compose_certificate_query(options_.provider_name, random_id(),
-                                                     options_.certificate_query_edns);
+                                                     options_.certificate_query_octets);
     if (!query) {
       end(query.error().message, {false, query.error().message});
       return std::nullopt;

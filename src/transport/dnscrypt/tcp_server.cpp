@@ -19,7 +19,7 @@ DnscryptTcpServer::DnscryptTcpServer(const DnscryptServerOptions& options, Times
     : options_(options),
       side_(options, 0),
       reader_(kMaxWaitingOctets),
-      deadline_(now + options.limits.handshake_timeout) {
+      deadline_(now + options.first_message_timeout) {
   side_.maintain(now);
 }
 
@@ -37,7 +37,7 @@ void DnscryptTcpServer::receive(BytesView input, Timestamp now) {
 }
 
 void DnscryptTcpServer::receive_message(BytesView message, Timestamp now) {
-  deadline_ = now + options_.limits.idle_timeout;
+  deadline_ = now + options_.idle_timeout;
   if (auto query = side_.open(message, now)) {
     reading_ = false;  // one transaction for each connection (§5.4.4)
     incoming_ = IncomingQuery{kOnlyQuery, std::move(query->message), false};

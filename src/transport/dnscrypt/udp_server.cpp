@@ -5,6 +5,11 @@
 #include "transport/do53/udp_server.hpp"
 
 namespace doxlab::transport {
+namespace {
+
+constexpr std::size_t kCertificateAnswerOctets = 512;  // what any DNS client takes (RFC 1035 §4.2.1)
+
+}  // namespace
 
 DnscryptUdpServer::DnscryptUdpServer(const DnscryptServerOptions& options)
     : options_(options),
@@ -25,7 +30,9 @@ void DnscryptUdpServer::receive(const SocketAddress&, const SocketAddress& peer,
     queries_.push_back({handle, std::move(message), false});
     return;
   }
-  const auto limit = std::min(udp_limit_of(datagram), options_.max_udp_octets);
+  // The EDNS size of an unproven sender is no leave to send that much (§5.5).
+  const auto allowance = options_.bounded_certificate_answers ? 0 : kCertificateAnswerOctets;
+  const auto limit = std::min(std::max(datagram.size(), allowance), options_.max_udp_octets);
   if (auto certificates = side_.answer_certificate_query(datagram, limit, now)) {
     output_.push_back({peer, std::move(*certificates)});
   } else {

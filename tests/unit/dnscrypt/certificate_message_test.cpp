@@ -24,7 +24,7 @@ Bytes query(bool edns = false, std::string_view name = kProvider, std::uint16_t 
 
 // draft-denis-dprive-dnscrypt-11 §14.4, but for the TTL's meaning.
 TEST(CertificateMessage, VectorOfTheDraft) {
-  const auto ask = compose_certificate_query(kProvider, 0xabcd, false).value();
+  const auto ask = compose_certificate_query(kProvider, 0xabcd).value();
   EXPECT_EQ(to_hex(ask),
             "abcd0100000100000000000001320d646e7363727970742d63657274076578616d706c6503636f6d0000100001");
   EXPECT_TRUE(is_certificate_query(ask, kProviderWire));

@@ -9,7 +9,7 @@ using namespace dnscrypt_fixture;
 
 TEST_F(DnscryptUdpTest, ServerAnswersCertificateQueriesInPlain) {
   start_server();
-  const auto ask = dnscrypt::compose_certificate_query(kProvider, 7, false).value();
+  const auto ask = dnscrypt::compose_certificate_query(kProvider, 7).value();
   const auto replies = exchange(ask);
   ASSERT_EQ(replies.size(), 1u);
   const auto certificates = dnscrypt::certificates_of(replies[0], keys->provider_name_wire());
@@ -20,10 +20,38 @@ TEST_F(DnscryptUdpTest, ServerAnswersCertificateQueriesInPlain) {
 TEST_F(DnscryptUdpTest, CertificatesThatDoNotFitAreLeftOutWithTc) {
   server_options.max_udp_octets = 250;
   start_server();
-  const auto replies = exchange(dnscrypt::compose_certificate_query(kProvider, 7, false).value());
+  const auto replies = exchange(dnscrypt::compose_certificate_query(kProvider, 7).value());
   EXPECT_LE(replies.at(0).size(), 250u);
   EXPECT_TRUE(dns::is_truncated(replies[0]));
   EXPECT_EQ(dnscrypt::certificates_of(replies[0], keys->provider_name_wire())->size(), 1u);
+}
+
+TEST_F(DnscryptUdpTest, CertificateAnswersCanBeBoundedByTheirQuery) {
+  server_options.bounded_certificate_answers = true;
+  start_server();
+  for (const std::size_t octets : {0, 64, 128, 256, 320, 512, 2048}) {
+    const auto ask = dnscrypt::compose_certificate_query(kProvider, 7, octets).value();
+    const auto reply = exchange(ask).at(0);
+    EXPECT_LE(reply.size(), ask.size());
+    EXPECT_EQ(dns::is_truncated(reply), ask.size() < 512);
+  }
+  client_options.certificate_query_octets = 512;
+  auto client = make_client(false);
+  client->submit(make_query());
+  client->start(kStart);
+  talk(*client);
+  EXPECT_TRUE(find_event<ResponseReceived>(events_of(*client)));
+}
+
+TEST_F(DnscryptUdpTest, EdnsSizeIsNoLeaveForLongCertificateAnswers) {
+  dnscrypt::ResolverKeyOptions options;
+  options.es_versions.assign(8, EsVersion::X25519XChaCha20Poly1305);
+  server_options.keys = std::make_shared<dnscrypt::ResolverKeys>(kProvider, dnscrypt::ProviderKey::generate(),
+                                                                 options, kUnixNow);
+  start_server();
+  const auto reply = exchange(dnscrypt::compose_certificate_query(kProvider, 7, 64).value()).at(0);
+  EXPECT_LE(reply.size(), 512u);
+  EXPECT_TRUE(dns::is_truncated(reply));
 }
 
 TEST_F(DnscryptUdpTest, ServerDropsWhatDoesNotOpen) {
@@ -95,7 +123,7 @@ TEST_F(DnscryptUdpTest, ServerSurvivesRandomDatagrams) {
   std::mt19937 random(seed);
   start_server();
   const RawClient raw(certificate());
-  const auto ask = dnscrypt::compose_certificate_query(kProvider, 7, true).value();
+  const auto ask = dnscrypt::compose_certificate_query(kProvider, 7, 128).value();
   for (int i = 0; i < 5000; ++i) {
     Bytes inner(random() % 300);
     for (auto& octet : inner) octet = static_cast<std::uint8_t>(random());

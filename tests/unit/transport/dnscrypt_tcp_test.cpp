@@ -172,7 +172,7 @@ TEST_F(DnscryptTcpTest, ServerClosesOnWhatDoesNotOpen) {
 
 TEST_F(DnscryptTcpTest, CertificateQueriesAreFewForEachConnection) {
   connect();
-  const auto ask = frame(dnscrypt::compose_certificate_query(kProvider, 7, false).value());
+  const auto ask = frame(dnscrypt::compose_certificate_query(kProvider, 7).value());
   Bytes many;
   for (int i = 0; i < 20; ++i) many.insert(many.end(), ask.begin(), ask.end());
   server->receive(many, kStart);
@@ -196,7 +196,7 @@ TEST_F(DnscryptTcpTest, SlowAndSilentClientsAreClosed) {
   EXPECT_FALSE(server->next_timeout());
 
   connect();
-  server->receive(frame(dnscrypt::compose_certificate_query(kProvider, 7, false).value()), kStart + 1s);
+  server->receive(frame(dnscrypt::compose_certificate_query(kProvider, 7).value()), kStart + 1s);
   EXPECT_EQ(server->next_timeout(), kStart + 11s);
   server->on_timeout(kStart + 10s);
   EXPECT_FALSE(server->is_closed());
