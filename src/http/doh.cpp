@@ -13,7 +13,9 @@ constexpr std::uint8_t kQrBit = 0x80;
 constexpr std::string_view kServedMethods[] = {"GET", "HEAD", "POST"};
 constexpr std::string_view kOtherMethods[] = {"PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH"};
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });

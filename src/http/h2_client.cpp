@@ -42,9 +42,9 @@ struct H2Client::State {
   std::unordered_map<std::int32_t, Exchange> exchanges;
   std::deque<ClientEvent> events;
   RequestId next_id = 1;
-  std::string fault;               ///< the last rule that the peer broke, in nghttp2's words
+  std::string fault;                    ///< the last rule that the peer broke, in nghttp2's words
   std::optional<std::uint32_t> goaway;  ///< code of a GOAWAY received
-  bool ended = false;              ///< ConnectionFailed was emitted, or close() was called
+  bool ended = false;                   ///< ConnectionFailed was emitted, or close() was called
   bool broken = false;
   // Last: it is destroyed first, while what its callbacks touch is still there.
   H2Session session;
@@ -65,7 +65,9 @@ H2Client::State::State() {
       });
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
       c, [](nghttp2_session*, std::uint8_t, std::int32_t stream, const std::uint8_t* data, std::size_t length,
-            void* user) { return static_cast<State*>(user)->on_data(stream, {data, length}); });
+            void* user) {
+        return static_cast<State*>(user)->on_data(stream, {data, length});
+      });
   nghttp2_session_callbacks_set_on_begin_frame_callback(
       c, [](nghttp2_session*, const nghttp2_frame_hd* header, void* user) {
         auto* state = static_cast<State*>(user);
@@ -85,8 +87,8 @@ H2Client::State::State() {
       });
   nghttp2_session_callbacks_set_on_stream_close_callback(
       c, [](nghttp2_session*, std::int32_t stream, std::uint32_t code, void* user) {
-        static_cast<State*>(user)->fail_exchange(stream,
-                                                 std::format("stream reset: {}", nghttp2_http2_strerror(code)));
+        static_cast<State*>(user)->fail_exchange(
+            stream, std::format("stream reset: {}", nghttp2_http2_strerror(code)));
         return 0;
       });
   nghttp2_session_callbacks_set_error_callback2(
@@ -140,11 +142,17 @@ int H2Client::State::on_data(std::int32_t stream, BytesView data) {
 
 int H2Client::State::on_frame(const nghttp2_frame& frame) {
   switch (frame.hd.type) {
-    case NGHTTP2_GOAWAY: goaway = frame.goaway.error_code; return 0;
-    case NGHTTP2_RST_STREAM: patience.on_reset(); return 0;
+    case NGHTTP2_GOAWAY:
+      goaway = frame.goaway.error_code;
+      return 0;
+    case NGHTTP2_RST_STREAM:
+      patience.on_reset();
+      return 0;
     case NGHTTP2_HEADERS:
-    case NGHTTP2_DATA: break;
-    default: return 0;
+    case NGHTTP2_DATA:
+      break;
+    default:
+      return 0;
   }
   Exchange* exchange = find(frame.hd.stream_id);
   if (exchange == nullptr) return 0;
@@ -152,7 +160,8 @@ int H2Client::State::on_frame(const nghttp2_frame& frame) {
     abandon(frame.hd.stream_id, "response header fields too large");
     return 0;
   }
-  if (frame.hd.type == NGHTTP2_HEADERS && exchange->response.status >= 200) exchange->has_final_headers = true;
+  if (frame.hd.type == NGHTTP2_HEADERS && exchange->response.status >= 200)
+    exchange->has_final_headers = true;
   if ((frame.hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) finish(frame.hd.stream_id);
   return 0;
 }
@@ -265,7 +274,8 @@ void H2Client::close() {
 
 bool H2Client::is_closed() const {
   nghttp2_session* session = state_->session.get();
-  return state_->broken || (nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0);
+  return state_->broken ||
+         (nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0);
 }
 
 }  // namespace doxlab::http

@@ -39,18 +39,20 @@ struct H2Server::State {
   H2Limits limits;
   Patience patience;
   std::unordered_map<std::int32_t, Stream> streams;
-  std::deque<std::int32_t> waiting;   ///< complete requests that nobody has polled
+  std::deque<std::int32_t> waiting;     ///< complete requests that nobody has polled
   std::size_t buffered_body_bytes = 0;  ///< of incomplete and waiting requests
   std::size_t queued_output_bytes = 0;
-  bool passed_limit = false;        ///< a callback saw a limit passed; receive() tells the peer
-  bool terminated = false;  ///< nothing is read any more
+  bool passed_limit = false;  ///< a callback saw a limit passed; receive() tells the peer
+  bool terminated = false;    ///< nothing is read any more
   bool draining = false, final_goaway = false;
-  bool broken = false;      ///< nghttp2 cannot even write
+  bool broken = false;  ///< nghttp2 cannot even write
   // Last: it is destroyed first, while what its callbacks touch is still there.
   H2Session session;
 };
 
-H2Server::State::State(H2Limits l) : limits(l), patience(l.max_resets) { start(); }
+H2Server::State::State(H2Limits l) : limits(l), patience(l.max_resets) {
+  start();
+}
 
 void H2Server::State::start() {
   const auto callbacks = new_callbacks();
@@ -67,7 +69,9 @@ void H2Server::State::start() {
       });
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(
       c, [](nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* data, std::size_t length,
-            void* user) { return static_cast<State*>(user)->on_data(id, {data, length}); });
+            void* user) {
+        return static_cast<State*>(user)->on_data(id, {data, length});
+      });
   nghttp2_session_callbacks_set_on_begin_frame_callback(
       c, [](nghttp2_session*, const nghttp2_frame_hd* header, void* user) {
         auto* state = static_cast<State*>(user);
@@ -187,7 +191,8 @@ void H2Server::State::respond(std::int32_t id, Stream& stream, const Response& r
     return static_cast<nghttp2_ssize>(count);
   };
   const bool has_body = !stream.body.bytes.empty();
-  if (nghttp2_submit_response2(session.get(), id, list.data(), list.size(), has_body ? &provider : nullptr) != 0) {
+  if (nghttp2_submit_response2(session.get(), id, list.data(), list.size(), has_body ? &provider : nullptr) !=
+      0) {
     nghttp2_submit_rst_stream(session.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_INTERNAL_ERROR);
   }
 }
@@ -226,8 +231,8 @@ void H2Server::State::settle() {
   }
   if (!draining || final_goaway || terminated || !streams.empty()) return;
   final_goaway = true;
-  nghttp2_submit_goaway(session.get(), NGHTTP2_FLAG_NONE, nghttp2_session_get_last_proc_stream_id(session.get()),
-                        NGHTTP2_NO_ERROR, nullptr, 0);
+  nghttp2_submit_goaway(session.get(), NGHTTP2_FLAG_NONE,
+                        nghttp2_session_get_last_proc_stream_id(session.get()), NGHTTP2_NO_ERROR, nullptr, 0);
 }
 
 H2Server::H2Server(H2Limits limits) : state_(std::make_unique<State>(limits)) {}
@@ -292,10 +297,13 @@ void H2Server::close() {
 
 bool H2Server::is_closed() const {
   nghttp2_session* session = state_->session.get();
-  return state_->broken || (nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0);
+  return state_->broken ||
+         (nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0);
 }
 
-std::size_t H2Server::open_requests() const { return state_->streams.size(); }
+std::size_t H2Server::open_requests() const {
+  return state_->streams.size();
+}
 
 bool H2Server::is_open(RequestId id) const {
   return id <= static_cast<RequestId>(INT32_MAX) && state_->streams.contains(static_cast<std::int32_t>(id));

@@ -74,6 +74,8 @@ inline std::string_view to_view(const std::uint8_t* data, std::size_t length) {
 }
 
 /// True for frames that may carry nothing. DATA is one until content was seen in it: it may be all padding.
-inline bool may_be_idle(const nghttp2_frame_hd& header) { return header.type != NGHTTP2_HEADERS; }
+inline bool may_be_idle(const nghttp2_frame_hd& header) {
+  return header.type != NGHTTP2_HEADERS;
+}
 
 }  // namespace doxlab::http

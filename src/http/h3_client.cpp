@@ -143,7 +143,8 @@ void H3Client::State::settle() {
   if (!connection.failed()) return;
   ended = true;
   const std::string reason = std::format("HTTP/3 error: {}", connection.reason());
-  for (const auto& [id, exchange] : exchanges) events.push_back(RequestFailed{static_cast<RequestId>(id), reason});
+  for (const auto& [id, exchange] : exchanges)
+    events.push_back(RequestFailed{static_cast<RequestId>(id), reason});
   exchanges.clear();
   events.push_back(ConnectionFailed{reason, false});
 }
@@ -216,8 +217,12 @@ std::optional<ClientEvent> H3Client::poll_event() {
   return event;
 }
 
-std::optional<StreamError> H3Client::poll_stream_error() { return state_->connection.poll_stream_error(); }
+std::optional<StreamError> H3Client::poll_stream_error() {
+  return state_->connection.poll_stream_error();
+}
 
-std::uint64_t H3Client::close_code() const { return state_->connection.close_code(); }
+std::uint64_t H3Client::close_code() const {
+  return state_->connection.close_code();
+}
 
 }  // namespace doxlab::http

@@ -5,13 +5,17 @@ namespace {
 
 constexpr std::int64_t kMaxStreamId = (std::int64_t{1} << 62) - 1;
 
-bool is_server_initiated(std::int64_t stream) { return (stream & 1) != 0; }
-bool is_unidirectional(std::int64_t stream) { return (stream & 2) != 0; }
+bool is_server_initiated(std::int64_t stream) {
+  return (stream & 1) != 0;
+}
+bool is_unidirectional(std::int64_t stream) {
+  return (stream & 2) != 0;
+}
 
 }  // namespace
 
-H3Connection::H3Connection(bool server, const nghttp3_callbacks& callbacks, std::uint64_t max_field_section_size,
-                           void* user)
+H3Connection::H3Connection(bool server, const nghttp3_callbacks& callbacks,
+                           std::uint64_t max_field_section_size, void* user)
     : server_(server) {
   nghttp3_settings settings;
   nghttp3_settings_default(&settings);
@@ -26,7 +30,8 @@ H3Connection::H3Connection(bool server, const nghttp3_callbacks& callbacks, std:
   conn_.reset(conn);
 }
 
-void H3Connection::bind_streams(std::int64_t control, std::int64_t qpack_encoder, std::int64_t qpack_decoder) {
+void H3Connection::bind_streams(std::int64_t control, std::int64_t qpack_encoder,
+                                std::int64_t qpack_decoder) {
   if (bound_ || failed_) return;
   bound_ = true;
   check(nghttp3_conn_bind_control_stream(get(), control));

@@ -38,7 +38,8 @@ struct OutgoingH3Body {
 class H3Connection {
  public:
   /// `user` is handed to the callbacks.
-  H3Connection(bool server, const nghttp3_callbacks& callbacks, std::uint64_t max_field_section_size, void* user);
+  H3Connection(bool server, const nghttp3_callbacks& callbacks, std::uint64_t max_field_section_size,
+               void* user);
 
   void bind_streams(std::int64_t control, std::int64_t qpack_encoder, std::int64_t qpack_decoder);
   /// Feeds stream data. False: the message is malformed; poll_stream_error() has its stream, which is

@@ -22,7 +22,8 @@ struct H3Server::State {
     OutgoingH3Body body;
   };
 
-  explicit State(H2Limits l) : limits(l), patience(l.max_resets), connection(true, callbacks(), l.max_header_bytes, this) {
+  explicit State(H2Limits l)
+      : limits(l), patience(l.max_resets), connection(true, callbacks(), l.max_header_bytes, this) {
     nghttp3_conn_set_max_client_streams_bidi(connection.get(), kAnyStream);
   }
   static nghttp3_callbacks callbacks();
@@ -41,8 +42,8 @@ struct H3Server::State {
   H2Limits limits;
   Patience patience;
   std::unordered_map<std::int64_t, Stream> streams;
-  std::deque<std::int64_t> waiting;                       ///< complete requests that nobody has polled
-  std::vector<std::pair<std::int64_t, Response>> early;   ///< answers found while nghttp3 was reading
+  std::deque<std::int64_t> waiting;                      ///< complete requests that nobody has polled
+  std::vector<std::pair<std::int64_t, Response>> early;  ///< answers found while nghttp3 was reading
   std::size_t buffered_body_bytes = 0;
   bool closing = false;
   // Last: it is destroyed first, while what its callbacks touch is still there.
@@ -148,15 +149,16 @@ void H3Server::State::respond(std::int64_t id, Stream& stream, const Response& r
   if (stream.request.method != "HEAD") stream.body.bytes = response.body;
   const auto fields = to_fields(response);
   const auto list = to_name_values<nghttp3_nv>(fields);
-  const nghttp3_data_reader reader{[](nghttp3_conn*, std::int64_t stream_id, nghttp3_vec* vec, std::size_t count,
-                                      std::uint32_t* flags, void* user, void*) -> nghttp3_ssize {
+  const nghttp3_data_reader reader{[](nghttp3_conn*, std::int64_t stream_id, nghttp3_vec* vec,
+                                      std::size_t count, std::uint32_t* flags, void* user,
+                                      void*) -> nghttp3_ssize {
     Stream* of = static_cast<State*>(user)->find(stream_id);
     return of == nullptr ? static_cast<nghttp3_ssize>(NGHTTP3_ERR_CALLBACK_FAILURE)
                          : of->body.read(vec, count, *flags);
   }};
   const bool has_body = !stream.body.bytes.empty();
-  if (nghttp3_conn_submit_response(connection.get(), id, list.data(), list.size(), has_body ? &reader : nullptr) !=
-      0) {
+  if (nghttp3_conn_submit_response(connection.get(), id, list.data(), list.size(),
+                                   has_body ? &reader : nullptr) != 0) {
     connection.abandon(id, kH3InternalError, true);
   }
 }
@@ -267,9 +269,15 @@ void H3Server::close() {
   nghttp3_conn_shutdown(s.connection.get());
 }
 
-bool H3Server::has_failed() const { return state_->connection.failed(); }
-std::uint64_t H3Server::close_code() const { return state_->connection.close_code(); }
-std::optional<StreamError> H3Server::poll_stream_error() { return state_->connection.poll_stream_error(); }
+bool H3Server::has_failed() const {
+  return state_->connection.failed();
+}
+std::uint64_t H3Server::close_code() const {
+  return state_->connection.close_code();
+}
+std::optional<StreamError> H3Server::poll_stream_error() {
+  return state_->connection.poll_stream_error();
+}
 
 void H3Server::abandon(RequestId id, std::uint64_t code) {
   State& s = *state_;
@@ -280,7 +288,11 @@ void H3Server::abandon(RequestId id, std::uint64_t code) {
   s.forget(stream);
 }
 
-std::size_t H3Server::open_requests() const { return state_->streams.size(); }
-bool H3Server::is_open(RequestId id) const { return state_->streams.contains(static_cast<std::int64_t>(id)); }
+std::size_t H3Server::open_requests() const {
+  return state_->streams.size();
+}
+bool H3Server::is_open(RequestId id) const {
+  return state_->streams.contains(static_cast<std::int64_t>(id));
+}
 
 }  // namespace doxlab::http

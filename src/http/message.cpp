@@ -3,9 +3,13 @@
 namespace doxlab::http {
 namespace {
 
-bool is_pseudo(std::string_view name) { return name.starts_with(':'); }
+bool is_pseudo(std::string_view name) {
+  return name.starts_with(':');
+}
 
-bool has_authority(const Request& request) { return !request.authority.empty(); }
+bool has_authority(const Request& request) {
+  return !request.authority.empty();
+}
 
 }  // namespace
 

@@ -63,7 +63,8 @@ class DohClient final : public ClientSession {
 
   std::optional<Bytes> poll_output(Timestamp) override {
     if (!started_) return std::nullopt;
-    // Until the handshake is done, frames gather in http_, so that they leave in one record with the Finished.
+    // Until the handshake is done, frames gather in http_, so that they leave in one record with the
+    // Finished.
     if (!ended_ && (tls_.handshake_done() || may_send_early_)) pass_to_tls();
     handle_http_events();
     Bytes output = tls_.take_output();
@@ -159,7 +160,8 @@ class DohClient final : public ClientSession {
   std::deque<Event> events_;
   std::uint64_t next_handle_ = 1;
   bool started_ = false, announced_ = false, ended_ = false;
-  bool may_send_early_ = false;  ///< nothing has come from the server, a ticket may allow 0-RTT, all queries are replayable
+  bool may_send_early_ =
+      false;  ///< nothing has come from the server, a ticket may allow 0-RTT, all queries are replayable
 };
 
 }  // namespace

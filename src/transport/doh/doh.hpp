@@ -9,14 +9,14 @@
 
 namespace doxlab::transport {
 
-/// Verifies `server_name`, offers ALPN "h2", resumes with `ticket`. What is submitted before start() leaves as
-/// early data where the context and the ticket allow it; else preface, SETTINGS and requests leave with the
-/// Finished. Errors: no context, a name OpenSSL refuses.
+/// Verifies `server_name`, offers ALPN "h2", resumes with `ticket`. What is submitted before start() leaves
+/// as early data where the context and the ticket allow it; else preface, SETTINGS and requests leave with
+/// the Finished. Errors: no context, a name OpenSSL refuses.
 Result<std::unique_ptr<ClientSession>> make_doh_client(const ClientOptions& options, Timestamp now);
 
-/// One connection. `now` starts the handshake deadline. ALPN is the context's to enforce; a client that speaks
-/// HTTP/1 regardless gets GOAWAY. Requests that are no DNS queries are answered here with their status. Errors:
-/// std::runtime_error without memory; the caller guarantees a context.
+/// One connection. `now` starts the handshake deadline. ALPN is the context's to enforce; a client that
+/// speaks HTTP/1 regardless gets GOAWAY. Requests that are no DNS queries are answered here with their
+/// status. Errors: std::runtime_error without memory; the caller guarantees a context.
 std::unique_ptr<StreamServerSession> make_doh_server_session(const ServerOptions& options, Timestamp now);
 
 }  // namespace doxlab::transport

@@ -13,7 +13,8 @@ namespace {
 std::string authority_of(const ClientOptions& options, Transport transport) {
   const bool is_v6 = options.server_name.find(':') != std::string::npos;
   std::string authority = is_v6 ? std::format("[{}]", options.server_name) : options.server_name;
-  if (options.port != 0 && options.port != default_port(transport)) authority += std::format(":{}", options.port);
+  if (options.port != 0 && options.port != default_port(transport))
+    authority += std::format(":{}", options.port);
   return authority;
 }
 
@@ -29,8 +30,8 @@ Result<DohQuery> make_doh_query(QueryHandle handle, BytesView query) {
 }
 
 http::Request make_doh_request(const DohQuery& query, const ClientOptions& options, Transport transport) {
-  return http::make_doh_request(query.wire, options.method == HttpMethod::Get, authority_of(options, transport),
-                                options.doh_path);
+  return http::make_doh_request(query.wire, options.method == HttpMethod::Get,
+                                authority_of(options, transport), options.doh_path);
 }
 
 Result<Bytes> read_doh_answer(const DohQuery& query, const http::Response& response) {
@@ -46,10 +47,12 @@ bool is_replayable(BytesView query) {
   return opcode == 0 || opcode == 4;
 }
 
-std::expected<Bytes, http::Response> read_doh_query(const http::Request& request, std::string_view path, bool early) {
+std::expected<Bytes, http::Response> read_doh_query(const http::Request& request, std::string_view path,
+                                                    bool early) {
   auto query = http::read_doh_request(request, path);
   if (query && early && !is_replayable(*query)) {
-    return std::unexpected(http::make_error_response(425, "may be a replay; send it again after the handshake"));
+    return std::unexpected(
+        http::make_error_response(425, "may be a replay; send it again after the handshake"));
   }
   return query;
 }
@@ -63,7 +66,8 @@ http::Response make_doh_response(BytesView answer) {
 }
 
 http::H2Limits http_limits(const ServerLimits& limits) {
-  return {.max_concurrent_streams = static_cast<std::uint32_t>(std::min<std::size_t>(limits.queries_in_flight, 100)),
+  return {.max_concurrent_streams =
+              static_cast<std::uint32_t>(std::min<std::size_t>(limits.queries_in_flight, 100)),
           .max_queued_output_bytes = limits.queued_output_bytes};
 }
 

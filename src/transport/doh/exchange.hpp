@@ -26,12 +26,13 @@ Result<Bytes> read_doh_answer(const DohQuery& query, const http::Response& respo
 /// replayed (RFC 8470, as RFC 9250 §4.5 draws the line). The caller guarantees a DNS header.
 bool is_replayable(BytesView query);
 
-/// The DNS query of a request, or the error response it deserves: as http::read_doh_request, and 425 for 0-RTT
-/// that is not replayable (RFC 8470 §5.2).
-std::expected<Bytes, http::Response> read_doh_query(const http::Request& request, std::string_view path, bool early);
+/// The DNS query of a request, or the error response it deserves: as http::read_doh_request, and 425 for
+/// 0-RTT that is not replayable (RFC 8470 §5.2).
+std::expected<Bytes, http::Response> read_doh_query(const http::Request& request, std::string_view path,
+                                                    bool early);
 
-/// The HTTP response for what the resolver said: 200 whatever the RCODE (RFC 8484 §4.2.1), fresh for as long as
-/// its records; 503 for an empty message (no answer), 500 for one that no DNS message can be.
+/// The HTTP response for what the resolver said: 200 whatever the RCODE (RFC 8484 §4.2.1), fresh for as long
+/// as its records; 503 for an empty message (no answer), 500 for one that no DNS message can be.
 http::Response make_doh_response(BytesView answer);
 
 /// The limits of one HTTP connection.

@@ -17,8 +17,12 @@ constexpr Duration kDrainTime = 5s;
 class DohServer final : public StreamServerSession {
  public:
   DohServer(const ServerOptions& options, Timestamp now)
-      : path_(options.doh_path), limits_(options.limits), tls_(options.tls->new_ssl(false)),
-        http_(http_limits(options.limits)), accepted_(now), last_activity_(now) {}
+      : path_(options.doh_path),
+        limits_(options.limits),
+        tls_(options.tls->new_ssl(false)),
+        http_(http_limits(options.limits)),
+        accepted_(now),
+        last_activity_(now) {}
 
   void receive(BytesView input, Timestamp now) override {
     if (!reading_ || closing_) return;
@@ -150,7 +154,7 @@ class DohServer final : public StreamServerSession {
   tls::Session tls_;
   http::H2Server http_;
   std::deque<IncomingQuery> queries_;
-  std::set<QueryHandle> in_flight_;   ///< a handle is its request's ID
+  std::set<QueryHandle> in_flight_;  ///< a handle is its request's ID
   Bytes output_;
   http::RequestId last_early_request_ = 0;  ///< requests up to this began as 0-RTT
   Timestamp accepted_, last_activity_;

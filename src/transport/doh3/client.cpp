@@ -85,7 +85,8 @@ class Doh3Client final : public ClientSession {
       const auto stream = connection_->open_unidirectional();
       if (!stream) return false;  // HandshakeCompleted or StreamsAvailable calls again
       control_streams_.push_back(*stream);
-      if (control_streams_.size() == 3) http_.bind_streams(control_streams_[0], control_streams_[1], control_streams_[2]);
+      if (control_streams_.size() == 3)
+        http_.bind_streams(control_streams_[0], control_streams_[1], control_streams_[2]);
     }
     return true;
   }
@@ -153,7 +154,8 @@ class Doh3Client final : public ClientSession {
     for (const auto& [stream, query] : std::exchange(exchanges_, {})) {
       events_.push_back(QueryFailed{query.handle, reason});
     }
-    for (const DohQuery& query : std::exchange(waiting_, {})) events_.push_back(QueryFailed{query.handle, reason});
+    for (const DohQuery& query : std::exchange(waiting_, {}))
+      events_.push_back(QueryFailed{query.handle, reason});
     const bool by_choice = event.code == http::kH3NoError && (event.kind == quic::CloseKind::Local ||
                                                               event.kind == quic::CloseKind::PeerApplication);
     const bool clean = (by_choice && (was_idle || event.kind == quic::CloseKind::Local)) ||
@@ -192,12 +194,14 @@ class Doh3Client final : public ClientSession {
   std::string describe(const quic::Closed& event) const {
     const std::string detail = event.detail.empty() ? "" : ", " + event.detail;
     switch (event.kind) {
-      case quic::CloseKind::Local: return failure_.empty() ? "closed" : failure_;
+      case quic::CloseKind::Local:
+        return failure_.empty() ? "closed" : failure_;
       case quic::CloseKind::PeerApplication:
         return std::format("the server closed: HTTP/3 code {:#x}{}", event.code, detail);
       case quic::CloseKind::PeerTransport:
         return std::format("the server closed: QUIC error {:#x}{}", event.code, detail);
-      default: return event.detail;
+      default:
+        return event.detail;
     }
   }
 

@@ -19,14 +19,20 @@ namespace {
 using quic::ConnectionKey;
 using quic::StreamId;
 
-bool is_request_stream(StreamId id) { return (id & 3) == 0; }
+bool is_request_stream(StreamId id) {
+  return (id & 3) == 0;
+}
 
 class Doh3Server final : public DatagramServer {
  public:
   explicit Doh3Server(const ServerOptions& options)
-      : tls_(options.tls), path_(options.doh_path), limits_(options.limits), endpoint_(*tls_, endpoint_options(options)) {}
+      : tls_(options.tls),
+        path_(options.doh_path),
+        limits_(options.limits),
+        endpoint_(*tls_, endpoint_options(options)) {}
 
-  void receive(const SocketAddress& local, const SocketAddress& peer, BytesView datagram, Timestamp now) override {
+  void receive(const SocketAddress& local, const SocketAddress& peer, BytesView datagram,
+               Timestamp now) override {
     endpoint_.receive(local, peer, datagram, now);
     handle_events(now);
   }
@@ -45,7 +51,8 @@ class Doh3Server final : public DatagramServer {
 
   std::optional<Output> poll_output(Timestamp now) override {
     do {
-      if (auto datagram = endpoint_.poll_datagram(now)) return Output{datagram->peer, std::move(datagram->payload)};
+      if (auto datagram = endpoint_.poll_datagram(now))
+        return Output{datagram->peer, std::move(datagram->payload)};
     } while (handle_events(now));  // what is learnt while sending may want an answer
     return std::nullopt;
   }
@@ -91,10 +98,10 @@ class Doh3Server final : public DatagramServer {
   struct Peer {
     explicit Peer(const http::H2Limits& limits) : http(limits) {}
     http::H3Server http;
-    std::vector<StreamId> control_streams;     ///< ours
-    std::map<StreamId, QueryHandle> handles;   ///< queries that still want an answer
-    std::set<StreamId> early;                  ///< requests of which some came as 0-RTT
-    std::set<StreamId> unfinished;             ///< requests without FIN
+    std::vector<StreamId> control_streams;    ///< ours
+    std::map<StreamId, QueryHandle> handles;  ///< queries that still want an answer
+    std::set<StreamId> early;                 ///< requests of which some came as 0-RTT
+    std::set<StreamId> unfinished;            ///< requests without FIN
   };
   struct Unfinished {
     Timestamp deadline;
@@ -139,7 +146,8 @@ class Doh3Server final : public DatagramServer {
   template <class Other>
   void on(ConnectionKey, quic::Connection&, Peer&, Other&, Timestamp) {}
 
-  void on(ConnectionKey key, quic::Connection& connection, Peer& peer, quic::StreamData& event, Timestamp now) {
+  void on(ConnectionKey key, quic::Connection& connection, Peer& peer, quic::StreamData& event,
+          Timestamp now) {
     if (connection.is_closed()) return;
     if (is_request_stream(event.id)) {
       if (event.early) peer.early.insert(event.id);
@@ -250,7 +258,7 @@ class Doh3Server final : public DatagramServer {
   std::unordered_map<ConnectionKey, Peer> peers_;
   std::map<QueryHandle, Place> places_;  ///< queries that still want an answer
   std::deque<IncomingQuery> queries_;
-  std::deque<Unfinished> unfinished_;    ///< by deadline
+  std::deque<Unfinished> unfinished_;  ///< by deadline
   std::uint64_t next_handle_ = 1;
 };
 

@@ -13,7 +13,9 @@ using ::testing::HasSubstr;
 // RFC 8484 §4.1.1: the query for www.example.com A, and the path it becomes.
 constexpr std::string_view kRfcQueryText = "AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB";
 
-Bytes rfc_query() { return *base64url_decode(kRfcQueryText); }
+Bytes rfc_query() {
+  return *base64url_decode(kRfcQueryText);
+}
 
 std::string get_header(const std::vector<Header>& headers, std::string_view name) {
   for (const Header& header : headers) {
@@ -22,7 +24,9 @@ std::string get_header(const std::vector<Header>& headers, std::string_view name
   return "(absent)";
 }
 
-Request get_request(std::string path) { return {"GET", "https", "dns.example", std::move(path), {}, {}}; }
+Request get_request(std::string path) {
+  return {"GET", "https", "dns.example", std::move(path), {}, {}};
+}
 
 Request post_request(Bytes body, std::string type = "application/dns-message") {
   return {"POST", "https", "dns.example", "/dns-query", {{"content-type", std::move(type)}}, std::move(body)};
@@ -37,8 +41,13 @@ TEST(Base64url, RfcExamplesRoundTrip) {
   EXPECT_EQ(rfc_query().size(), 33u);
   EXPECT_EQ(base64url_encode(rfc_query()), kRfcQueryText);
   // RFC 4648 §10 without padding.
-  for (auto [plain, text] : {std::pair{"", ""}, {"f", "Zg"}, {"fo", "Zm8"}, {"foo", "Zm9v"}, {"foob", "Zm9vYg"},
-                             {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}}) {
+  for (auto [plain, text] : {std::pair{"", ""},
+                             {"f", "Zg"},
+                             {"fo", "Zm8"},
+                             {"foo", "Zm9v"},
+                             {"foob", "Zm9vYg"},
+                             {"fooba", "Zm9vYmE"},
+                             {"foobar", "Zm9vYmFy"}}) {
     EXPECT_EQ(base64url_encode(as_bytes(plain)), text);
     EXPECT_EQ(as_text(*base64url_decode(text)), plain);
   }
@@ -54,7 +63,8 @@ TEST(Base64url, EveryLengthRoundTrips) {
 }
 
 TEST(Base64url, RejectsWhatIsNotCanonical) {
-  for (const char* text : {"A", "AAAAA", "AA==", "AAA=", "AA+A", "AA/A", "A A", "AA\n", "AB", "AAB", "=", "\xff\xff"}) {
+  for (const char* text :
+       {"A", "AAAAA", "AA==", "AAA=", "AA+A", "AA/A", "A A", "AA\n", "AB", "AAB", "=", "\xff\xff"}) {
     EXPECT_FALSE(base64url_decode(text)) << text;
   }
 }
@@ -74,7 +84,8 @@ TEST(DohRequest, GetIsTheRfcExample) {
   EXPECT_EQ(request.method, "GET");
   EXPECT_EQ(request.path, "/dns-query?dns=" + std::string(kRfcQueryText));
   EXPECT_TRUE(request.body.empty());
-  EXPECT_EQ(make_doh_request(rfc_query(), true, "a", "/q?x=1").path, "/q?x=1&dns=" + std::string(kRfcQueryText));
+  EXPECT_EQ(make_doh_request(rfc_query(), true, "a", "/q?x=1").path,
+            "/q?x=1&dns=" + std::string(kRfcQueryText));
 }
 
 TEST(DohRequest, BothFormsAreReadBack) {
@@ -87,7 +98,10 @@ TEST(DohRequest, BothFormsAreReadBack) {
 
 TEST(DohRequest, StatusOfEachTarget) {
   const std::string dns = "dns=" + std::string(kRfcQueryText);
-  const struct { std::string path; int status; } cases[] = {
+  const struct {
+    std::string path;
+    int status;
+  } cases[] = {
       {"/dns-query?" + dns, 200},
       {"/dns-query?ct=application/dns-message&" + dns, 200},
       {"/dns-query?" + dns + "&random=1", 200},
@@ -107,8 +121,8 @@ TEST(DohRequest, StatusOfEachTarget) {
       {"/dns-query?dns=%zz", 400},
       {"/dns-query?" + dns + "%4", 400},
       {"/dns-query?dns=!!!!", 400},
-      {"/dns-query?dns=AAABAAABAAAAAA", 400},           // 10 octets
-      {"/dns-query?dns=AACAAAABAAAAAAAA", 400},         // QR set
+      {"/dns-query?dns=AAABAAABAAAAAA", 400},    // 10 octets
+      {"/dns-query?dns=AACAAAABAAAAAAAA", 400},  // QR set
       {"/dns-query?" + dns + "#f", 400},
       {"/", 404},
       {"/dns-query/?" + dns, 404},
@@ -124,9 +138,12 @@ TEST(DohRequest, StatusOfEachTarget) {
 
 TEST(DohRequest, StatusOfEachMethod) {
   const std::string path = "/dns-query?dns=" + std::string(kRfcQueryText);
-  const struct { const char* method; int status; } cases[] = {
-      {"GET", 200},  {"HEAD", 200},    {"PUT", 405},     {"DELETE", 405}, {"OPTIONS", 405}, {"PATCH", 405},
-      {"TRACE", 405}, {"CONNECT", 405}, {"BREW", 501},    {"get", 501},    {"", 501},        {"PROPFIND", 501},
+  const struct {
+    const char* method;
+    int status;
+  } cases[] = {
+      {"GET", 200},   {"HEAD", 200},    {"PUT", 405},  {"DELETE", 405}, {"OPTIONS", 405}, {"PATCH", 405},
+      {"TRACE", 405}, {"CONNECT", 405}, {"BREW", 501}, {"get", 501},    {"", 501},        {"PROPFIND", 501},
   };
   for (const auto& c : cases) {
     Request request = get_request(path);
@@ -177,8 +194,9 @@ TEST(DohRequest, ContentInGetIsRefused) {
 }
 
 TEST(DohRequest, EveryErrorHasATextBody) {
-  for (const Request& request : {get_request("/x"), get_request("/dns-query"), get_request("/" + std::string(9000, 'x')),
-                                 post_request(rfc_query(), "x/y"), post_request(Bytes(70000)), post_request({1})}) {
+  for (const Request& request :
+       {get_request("/x"), get_request("/dns-query"), get_request("/" + std::string(9000, 'x')),
+        post_request(rfc_query(), "x/y"), post_request(Bytes(70000)), post_request({1})}) {
     const auto result = read_doh_request(request, "/dns-query");
     ASSERT_FALSE(result);
     const Response& error = result.error();

@@ -10,8 +10,18 @@
 namespace doxlab::http::test {
 
 inline constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-enum FrameType : std::uint8_t { Data, Headers, Priority, RstStream, Settings, PushPromise, Ping, Goaway, WindowUpdate,
-                                Continuation };
+enum FrameType : std::uint8_t {
+  Data,
+  Headers,
+  Priority,
+  RstStream,
+  Settings,
+  PushPromise,
+  Ping,
+  Goaway,
+  WindowUpdate,
+  Continuation
+};
 inline constexpr std::uint8_t kEndStream = 0x1, kAck = 0x1, kEndHeaders = 0x4;
 
 struct Frame {
@@ -52,9 +62,14 @@ inline Bytes header_block(const Fields& fields) {
   return block;
 }
 
-inline const Fields kPost = {{":method", "POST"}, {":scheme", "https"}, {":authority", "a"}, {":path", "/dns-query"},
+inline const Fields kPost = {{":method", "POST"},
+                             {":scheme", "https"},
+                             {":authority", "a"},
+                             {":path", "/dns-query"},
                              {"content-type", "application/dns-message"}};
-inline const Fields kGet = {{":method", "GET"}, {":scheme", "https"}, {":authority", "a"},
+inline const Fields kGet = {{":method", "GET"},
+                            {":scheme", "https"},
+                            {":authority", "a"},
                             {":path", "/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB"}};
 
 inline Bytes operator+(Bytes a, const Bytes& b) {
@@ -63,7 +78,9 @@ inline Bytes operator+(Bytes a, const Bytes& b) {
 }
 
 /// The client's preface and an empty SETTINGS frame.
-inline Bytes opening() { return to_bytes(as_bytes(kPreface)) + frame(Settings, 0, 0); }
+inline Bytes opening() {
+  return to_bytes(as_bytes(kPreface)) + frame(Settings, 0, 0);
+}
 
 /// Splits an output (without preface) into frames; a partial frame at the end is dropped.
 inline std::vector<Frame> split(BytesView output) {

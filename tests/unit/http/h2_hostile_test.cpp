@@ -60,7 +60,11 @@ TEST(H2Hostile, Http1IsClosedWithGoaway) {
 }
 
 TEST(H2Hostile, FramesAgainstTheRulesEndTheConnection) {
-  const struct { const char* name; Bytes input; std::uint32_t code; } cases[] = {
+  const struct {
+    const char* name;
+    Bytes input;
+    std::uint32_t code;
+  } cases[] = {
       {"DATA on stream 0", frame(Data, 0, 0, Bytes(3)), kProtocolError},
       {"HEADERS on stream 0", frame(Headers, 5, 0, header_block(kGet)), kProtocolError},
       {"HEADERS on an even stream", frame(Headers, 5, 2, header_block(kGet)), kProtocolError},
@@ -73,7 +77,8 @@ TEST(H2Hostile, FramesAgainstTheRulesEndTheConnection) {
       {"SETTINGS ACK with payload", frame(Settings, kAck, 0, Bytes(6)), kFrameSizeError},
       {"SETTINGS on a stream", frame(Settings, 0, 1, Bytes(6)), kProtocolError},
       {"ENABLE_PUSH 2", frame(Settings, 0, 0, Bytes{0, 2, 0, 0, 0, 2}), kProtocolError},
-      {"INITIAL_WINDOW_SIZE over 2^31-1", frame(Settings, 0, 0, Bytes{0, 4, 0x80, 0, 0, 0}), kFlowControlError},
+      {"INITIAL_WINDOW_SIZE over 2^31-1", frame(Settings, 0, 0, Bytes{0, 4, 0x80, 0, 0, 0}),
+       kFlowControlError},
       {"MAX_FRAME_SIZE 1", frame(Settings, 0, 0, Bytes{0, 5, 0, 0, 0, 1}), kProtocolError},
       {"PING of 7 octets", frame(Ping, 0, 0, Bytes(7)), kFrameSizeError},
       {"PUSH_PROMISE from a client", frame(PushPromise, 4, 1, Bytes(4)), kProtocolError},
@@ -82,8 +87,8 @@ TEST(H2Hostile, FramesAgainstTheRulesEndTheConnection) {
       {"HPACK index out of range", frame(Headers, 5, 1, Bytes{0xff, 0xff, 0x7f}), kCompressionError},
       {"HPACK truncated", frame(Headers, 5, 1, Bytes{0x00, 0x05, 'a'}), kCompressionError},
       {"HEADERS padding too long", frame(Headers, 5 | 8, 1, Bytes{200, 0x82}), kProtocolError},
-      {"second frame inside a header block", frame(Headers, 1, 1, header_block(kGet)) + frame(Ping, 0, 0, Bytes(8)),
-       kProtocolError},
+      {"second frame inside a header block",
+       frame(Headers, 1, 1, header_block(kGet)) + frame(Ping, 0, 0, Bytes(8)), kProtocolError},
   };
   for (const auto& c : cases) {
     Peer peer;
@@ -99,7 +104,10 @@ TEST(H2Hostile, MalformedRequestsEndTheirStreamOnly) {
     base.insert(base.end(), extra.begin(), extra.end());
     return base;
   };
-  const struct { const char* name; Fields fields; } cases[] = {
+  const struct {
+    const char* name;
+    Fields fields;
+  } cases[] = {
       {"upper case name", with({{"X-Name", "a"}})},
       {"connection field", with({{"connection", "close"}})},
       {"transfer-encoding", with({{"transfer-encoding", "chunked"}})},
@@ -192,9 +200,13 @@ TEST(H2Hostile, RapidResetInOneReadIsBounded) {
 TEST(H2Hostile, MadeYouResetEndsInEnhanceYourCalm) {
   // The client never resets: it makes the server reset, by a window update of 0 or DATA after the end.
   const auto bad_window = [](std::uint32_t stream) { return frame(WindowUpdate, 0, stream, u32(0)); };
-  const auto big_window = [](std::uint32_t stream) { return frame(WindowUpdate, 0, stream, u32(0x7fffffff)); };
+  const auto big_window = [](std::uint32_t stream) {
+    return frame(WindowUpdate, 0, stream, u32(0x7fffffff));
+  };
   const auto late_data = [](std::uint32_t stream) { return frame(Data, 0, stream, Bytes(1)); };
-  const auto self_dependency = [](std::uint32_t stream) { return frame(Priority, 0, stream, u32(stream) + Bytes{1}); };
+  const auto self_dependency = [](std::uint32_t stream) {
+    return frame(Priority, 0, stream, u32(stream) + Bytes{1});
+  };
   const std::function<Bytes(std::uint32_t)> ways[] = {bad_window, big_window, late_data, self_dependency};
   for (const auto& way : ways) {
     Peer peer;
@@ -202,7 +214,8 @@ TEST(H2Hostile, MadeYouResetEndsInEnhanceYourCalm) {
     while (!peer.server.is_closed() && sent < 5000) {
       const std::uint32_t stream = 1 + 2 * sent++;
       peer.request(stream);
-      while (peer.server.poll_request()) {}  // the resolver works on it
+      while (peer.server.poll_request()) {
+      }  // the resolver works on it
       peer.send(way(stream));
     }
     EXPECT_TRUE(peer.goaway());
@@ -223,7 +236,10 @@ TEST(H2Hostile, ResetsAreForgivenByAnswers) {
 }
 
 TEST(H2Hostile, FloodsOfEmptyFramesAreBounded) {
-  const struct { const char* name; Bytes piece; } floods[] = {
+  const struct {
+    const char* name;
+    Bytes piece;
+  } floods[] = {
       {"PING", frame(Ping, 0, 0, Bytes(8))},
       {"PING ACK", frame(Ping, kAck, 0, Bytes(8))},
       {"SETTINGS", frame(Settings, 0, 0)},
@@ -257,7 +273,8 @@ TEST(H2Hostile, ContinuationFloodIsBounded) {
   Peer peer;
   peer.send(frame(Headers, 0, 1, Bytes{0x82}));
   std::size_t sent = 0;
-  for (; !peer.server.is_closed() && sent < 10000; ++sent) peer.send(frame(Continuation, 0, 1, Bytes(1, 0x82)));
+  for (; !peer.server.is_closed() && sent < 10000; ++sent)
+    peer.send(frame(Continuation, 0, 1, Bytes(1, 0x82)));
   EXPECT_TRUE(peer.server.is_closed());
   EXPECT_LT(sent, 100u);
 }
@@ -366,7 +383,8 @@ const Bytes kOkHeaders = frame(Headers, kEndHeaders, 1, header_block({{":status"
 TEST(H2BadServer, InterimResponsesAndTrailersAreSkipped) {
   ServedClient c;
   c.feed(frame(Headers, kEndHeaders, 1, header_block({{":status", "103"}, {"link", "x"}})) + kOkHeaders +
-         frame(Data, 0, 1, Bytes(40)) + frame(Headers, kEndHeaders | kEndStream, 1, header_block({{"t", "1"}})));
+         frame(Data, 0, 1, Bytes(40)) +
+         frame(Headers, kEndHeaders | kEndStream, 1, header_block({{"t", "1"}})));
   ASSERT_EQ(c.events.size(), 1u);
   const auto& response = std::get<ResponseArrived>(c.events[0]).response;
   EXPECT_EQ(response.status, 200);
@@ -399,7 +417,11 @@ TEST(H2BadServer, HeadersOverTheLimitAreGivenUp) {
 }
 
 TEST(H2BadServer, ResetGoawayAndGarbageFailTheRequest) {
-  const struct { Bytes input; const char* reason; bool ends; } cases[] = {
+  const struct {
+    Bytes input;
+    const char* reason;
+    bool ends;
+  } cases[] = {
       {frame(RstStream, 0, 1, u32(7)), "REFUSED_STREAM", false},
       {frame(RstStream, 0, 1, u32(2)), "INTERNAL_ERROR", false},
       {frame(Goaway, 0, 0, u32(0) + u32(0)), "REFUSED_STREAM", true},
@@ -429,8 +451,8 @@ TEST(H2BadServer, GoawayLetsEarlierRequestsFinish) {
 }
 
 TEST(H2BadServer, FloodsAreBounded) {
-  for (const Bytes& piece : {frame(Ping, 0, 0, Bytes(8)), frame(Settings, 0, 0), frame(WindowUpdate, 0, 0, u32(1)),
-                             frame(Data, 0, 1)}) {
+  for (const Bytes& piece : {frame(Ping, 0, 0, Bytes(8)), frame(Settings, 0, 0),
+                             frame(WindowUpdate, 0, 0, u32(1)), frame(Data, 0, 1)}) {
     ServedClient c;
     std::size_t sent = 0;
     for (; !c.client.is_closed() && sent < 200'000; ++sent) c.feed(piece);

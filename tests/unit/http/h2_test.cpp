@@ -16,7 +16,9 @@ using ::testing::HasSubstr;
 
 const Bytes kQuery(33, 7);
 
-Request post(Bytes body = kQuery) { return make_doh_request(body, false, "dns.example", "/dns-query"); }
+Request post(Bytes body = kQuery) {
+  return make_doh_request(body, false, "dns.example", "/dns-query");
+}
 
 /// Moves bytes both ways until both ends are silent; answers each request with `respond`.
 template <class Respond>
@@ -120,10 +122,12 @@ TEST(H2, BodyOverTheCapGets413AndTheNextRequestWorks) {
   Request unannounced = post(Bytes(70000));
   std::erase_if(unannounced.headers, [](const Header& h) { return h.name == "content-length"; });
   const RequestId unannounced_big = client.submit(unannounced);
-  converse(client, server, [&](const IncomingRequest&) { ADD_FAILURE() << "must not reach the application"; });
-  const RequestId small = client.submit(post());
   converse(client, server,
-           [&](const IncomingRequest& incoming) { server.respond(incoming.id, make_doh_response(kQuery, 1)); });
+           [&](const IncomingRequest&) { ADD_FAILURE() << "must not reach the application"; });
+  const RequestId small = client.submit(post());
+  converse(client, server, [&](const IncomingRequest& incoming) {
+    server.respond(incoming.id, make_doh_response(kQuery, 1));
+  });
   std::map<RequestId, int> status;
   for (auto& event : events_of(client)) {
     auto& arrived = std::get<ResponseArrived>(event);
@@ -142,8 +146,9 @@ TEST(H2, DecodedHeadersOverTheLimitGet431) {
   for (int i = 0; i < 20; ++i) request.headers.push_back({"x-bomb", std::string(1000, 'x')});
   client.submit(request);
   client.submit(post());
-  converse(client, server,
-           [&](const IncomingRequest& incoming) { server.respond(incoming.id, make_doh_response(kQuery, 1)); });
+  converse(client, server, [&](const IncomingRequest& incoming) {
+    server.respond(incoming.id, make_doh_response(kQuery, 1));
+  });
   std::vector<int> status;
   for (auto& event : events_of(client)) status.push_back(std::get<ResponseArrived>(event).response.status);
   EXPECT_THAT(status, ::testing::UnorderedElementsAre(431, 200));
@@ -155,8 +160,9 @@ TEST(H2, HeadIsAnsweredWithoutBody) {
   Request request = make_doh_request(kQuery, true, "a", "/dns-query");
   request.method = "HEAD";
   client.submit(request);
-  converse(client, server,
-           [&](const IncomingRequest& incoming) { server.respond(incoming.id, make_doh_response(Bytes(50), 1)); });
+  converse(client, server, [&](const IncomingRequest& incoming) {
+    server.respond(incoming.id, make_doh_response(Bytes(50), 1));
+  });
   const auto events = events_of(client);
   ASSERT_EQ(events.size(), 1u);
   const auto& response = std::get<ResponseArrived>(events[0]).response;
@@ -264,11 +270,13 @@ TEST(H2, RandomDamageNeverBreaksEitherEnd) {
     client.submit(post());
     client.submit(make_doh_request(kQuery, true, "a", "/dns-query"));
     Bytes up = client.take_output();
-    for (std::uint32_t n = random() % 4; n > 0; --n) up[random() % up.size()] = static_cast<std::uint8_t>(random());
+    for (std::uint32_t n = random() % 4; n > 0; --n)
+      up[random() % up.size()] = static_cast<std::uint8_t>(random());
     server.receive(up);
     while (auto request = server.poll_request()) server.respond(request->id, make_doh_response(kQuery, 1));
     Bytes down = server.take_output();
-    for (std::uint32_t n = random() % 4; n > 0; --n) down[random() % down.size()] = static_cast<std::uint8_t>(random());
+    for (std::uint32_t n = random() % 4; n > 0; --n)
+      down[random() % down.size()] = static_cast<std::uint8_t>(random());
     client.receive(down);
     client.take_output();
     events_of(client);

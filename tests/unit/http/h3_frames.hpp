@@ -25,8 +25,16 @@ inline Bytes operator+(Bytes a, const Bytes& b) {
   return a;
 }
 
-enum FrameType : std::uint64_t { Data = 0, Headers = 1, CancelPush = 3, Settings = 4, PushPromise = 5, Goaway = 7,
-                                 MaxPushId = 13, Grease = 0x21 };
+enum FrameType : std::uint64_t {
+  Data = 0,
+  Headers = 1,
+  CancelPush = 3,
+  Settings = 4,
+  PushPromise = 5,
+  Goaway = 7,
+  MaxPushId = 13,
+  Grease = 0x21
+};
 
 inline Bytes frame(std::uint64_t type, const Bytes& payload = {}) {
   return varint(type) + varint(payload.size()) + payload;
@@ -40,7 +48,8 @@ inline void add_integer(Bytes& out, std::uint8_t first, int bits, std::size_t va
     return;
   }
   out.push_back(static_cast<std::uint8_t>(first | limit));
-  for (value -= limit; value >= 128; value /= 128) out.push_back(static_cast<std::uint8_t>(value % 128 + 128));
+  for (value -= limit; value >= 128; value /= 128)
+    out.push_back(static_cast<std::uint8_t>(value % 128 + 128));
   out.push_back(static_cast<std::uint8_t>(value));
 }
 
@@ -58,16 +67,29 @@ inline Bytes field_section(const Fields& fields) {
   return out;
 }
 
-inline Bytes headers(const Fields& fields) { return frame(Headers, field_section(fields)); }
+inline Bytes headers(const Fields& fields) {
+  return frame(Headers, field_section(fields));
+}
 
-inline const Fields kPost = {{":method", "POST"}, {":scheme", "https"}, {":authority", "a"}, {":path", "/dns-query"},
+inline const Fields kPost = {{":method", "POST"},
+                             {":scheme", "https"},
+                             {":authority", "a"},
+                             {":path", "/dns-query"},
                              {"content-type", "application/dns-message"}};
-inline const Fields kGet = {{":method", "GET"}, {":scheme", "https"}, {":authority", "a"},
+inline const Fields kGet = {{":method", "GET"},
+                            {":scheme", "https"},
+                            {":authority", "a"},
                             {":path", "/dns-query?dns=AAABAAABAAAAAAAAA3d3dwdleGFtcGxlA2NvbQAAAQAB"}};
 
 /// Stream types (RFC 9114 §6.2, RFC 9204 §4.2) with what must come first.
-inline Bytes control_stream() { return varint(0) + frame(Settings); }
-inline Bytes qpack_encoder_stream() { return varint(2); }
-inline Bytes qpack_decoder_stream() { return varint(3); }
+inline Bytes control_stream() {
+  return varint(0) + frame(Settings);
+}
+inline Bytes qpack_encoder_stream() {
+  return varint(2);
+}
+inline Bytes qpack_decoder_stream() {
+  return varint(3);
+}
 
 }  // namespace doxlab::http::test3

@@ -16,12 +16,14 @@ using namespace test3;
 using ::testing::HasSubstr;
 
 constexpr std::uint64_t kStreamCreation = 0x103, kClosedCritical = 0x104, kFrameUnexpected = 0x105,
-                        kFrameError = 0x106, kIdError = 0x108, kSettingsError = 0x109, kMissingSettings = 0x10a,
-                        kQpackDecompression = 0x200, kQpackEncoder = 0x201;
+                        kFrameError = 0x106, kIdError = 0x108, kSettingsError = 0x109,
+                        kMissingSettings = 0x10a, kQpackDecompression = 0x200, kQpackEncoder = 0x201;
 
 const Bytes kQuery(33, 7);
 
-Request post(Bytes body = kQuery) { return make_doh_request(body, false, "dns.example", "/dns-query"); }
+Request post(Bytes body = kQuery) {
+  return make_doh_request(body, false, "dns.example", "/dns-query");
+}
 
 /// Both ends over streams that never lose anything. `cut` gives the length of the next piece.
 struct Pair {
@@ -136,8 +138,10 @@ TEST(H3, LimitsGetTheirStatus) {
     auto& arrived = std::get<ResponseArrived>(event);
     seen[arrived.id] = {arrived.response.status, !arrived.response.body.empty()};
   }
-  EXPECT_EQ(seen, (std::map<RequestId, std::pair<int, bool>>{
-                      {0, {413, true}}, {4, {413, true}}, {8, {431, true}}, {12, {200, true}}, {16, {200, false}}}));
+  EXPECT_EQ(
+      seen,
+      (std::map<RequestId, std::pair<int, bool>>{
+          {0, {413, true}}, {4, {413, true}}, {8, {431, true}}, {12, {200, true}}, {16, {200, false}}}));
   EXPECT_FALSE(pair.server.has_failed());
 }
 
@@ -152,7 +156,8 @@ TEST(H3, AnyCutOfTheInputGivesTheSameResult) {
     } else {
       pair.cut = [&] { return std::size_t{1 + random() % 50}; };
     }
-    for (std::int64_t i = 0; i < 5; ++i) pair.client.submit(4 * i, post(Bytes(static_cast<std::size_t>(20 + i), 9)));
+    for (std::int64_t i = 0; i < 5; ++i)
+      pair.client.submit(4 * i, post(Bytes(static_cast<std::size_t>(20 + i), 9)));
     pair.converse();
     const auto events = pair.events();
     ASSERT_EQ(events.size(), 5u);
@@ -236,7 +241,13 @@ struct HostilePeer {
 
 TEST(H3Hostile, BrokenRulesOfTheConnectionEndIt) {
   const Bytes settings_twice = varint(0) + frame(Settings) + frame(Settings);
-  const struct { const char* name; std::int64_t stream; Bytes data; bool fin; std::uint64_t code; } cases[] = {
+  const struct {
+    const char* name;
+    std::int64_t stream;
+    Bytes data;
+    bool fin;
+    std::uint64_t code;
+  } cases[] = {
       {"second control stream", 14, control_stream(), false, kStreamCreation},
       {"push stream from a client", 14, varint(1) + varint(0), false, kStreamCreation},
       {"control stream ends", 2, {}, true, kClosedCritical},
@@ -246,7 +257,8 @@ TEST(H3Hostile, BrokenRulesOfTheConnectionEndIt) {
       {"PUSH_PROMISE on the control stream", 2, frame(PushPromise, Bytes(3)), false, kFrameUnexpected},
       {"HTTP/2 PING on the control stream", 2, frame(6, Bytes(8)), false, kFrameUnexpected},
       // RFC 9114 §7.2.7 names H3_ID_ERROR; nghttp3 says H3_FRAME_ERROR.
-      {"MAX_PUSH_ID that shrinks", 2, frame(MaxPushId, varint(5)) + frame(MaxPushId, varint(4)), false, kFrameError},
+      {"MAX_PUSH_ID that shrinks", 2, frame(MaxPushId, varint(5)) + frame(MaxPushId, varint(4)), false,
+       kFrameError},
       {"DATA before HEADERS", 0, frame(Data, Bytes(3)), false, kFrameUnexpected},
       {"SETTINGS on a request stream", 0, frame(Settings), false, kFrameUnexpected},
       {"GOAWAY on a request stream", 0, frame(Goaway, varint(0)), false, kFrameUnexpected},
@@ -309,8 +321,10 @@ TEST(H3Hostile, UnknownStreamsAndFramesAreIgnored) {
   HostilePeer peer;
   peer.server.receive(14, varint(0x21) + Bytes(50), true);
   peer.server.receive(2, frame(Grease, Bytes(10)), false);
-  peer.server.receive(0, frame(Grease, Bytes(10)) + headers(kPost) + frame(Grease, Bytes(5, 0xee)) +
-                             frame(Data, Bytes(20, 1)) + frame(Grease), false);
+  peer.server.receive(0,
+                      frame(Grease, Bytes(10)) + headers(kPost) + frame(Grease, Bytes(5, 0xee)) +
+                          frame(Data, Bytes(20, 1)) + frame(Grease),
+                      false);
   peer.server.receive(0, frame(Data, Bytes(13, 1)) + headers({{"trailer", "1"}}), true);
   const auto request = peer.server.poll_request();
   ASSERT_TRUE(request);
@@ -324,7 +338,10 @@ TEST(H3Hostile, MalformedRequestsEndTheirStreamOnly) {
     base.insert(base.end(), extra.begin(), extra.end());
     return headers(base);
   };
-  const struct { const char* name; Bytes input; } cases[] = {
+  const struct {
+    const char* name;
+    Bytes input;
+  } cases[] = {
       {"upper case name", with({{"X-Name", "a"}})},
       {"connection field", with({{"connection", "close"}})},
       {"pseudo-header after a field", with({{"a", "b"}, {":path", "/"}})},
@@ -449,7 +466,8 @@ struct ServedClient {
     collect();
   }
   void collect() {
-    while (client.poll_write()) {}
+    while (client.poll_write()) {
+    }
     while (auto error = client.poll_stream_error()) errors[error->stream] = error->code;
     while (auto event = client.poll_event()) events.push_back(std::move(*event));
   }
@@ -466,8 +484,10 @@ struct ServedClient {
 
 TEST(H3BadServer, InterimResponsesAndTrailersAreSkipped) {
   ServedClient c;
-  c.feed(0, headers({{":status", "103"}, {"link", "x"}}) + headers({{":status", "200"}}) + frame(Data, Bytes(40)) +
-                headers({{"t", "1"}}), true);
+  c.feed(0,
+         headers({{":status", "103"}, {"link", "x"}}) + headers({{":status", "200"}}) +
+             frame(Data, Bytes(40)) + headers({{"t", "1"}}),
+         true);
   ASSERT_EQ(c.events.size(), 1u);
   const auto& response = std::get<ResponseArrived>(c.events[0]).response;
   EXPECT_EQ(response.status, 200);
@@ -488,8 +508,9 @@ TEST(H3BadServer, OversizeIsGivenUp) {
 }
 
 TEST(H3BadServer, FaultsOfOneResponse) {
-  for (const Bytes& input : {headers({{":status", "200"}, {"content-length", "40"}}) + frame(Data, Bytes(39)),
-                             headers({{"a", "b"}}), headers({{":status", "2x0"}}), headers({{":status", "200"}, {"A", "b"}})}) {
+  for (const Bytes& input :
+       {headers({{":status", "200"}, {"content-length", "40"}}) + frame(Data, Bytes(39)),
+        headers({{"a", "b"}}), headers({{":status", "2x0"}}), headers({{":status", "200"}, {"A", "b"}})}) {
     ServedClient c;
     c.feed(0, input, true);
     EXPECT_THAT(c.failure(), HasSubstr("malformed response"));
@@ -507,7 +528,11 @@ TEST(H3BadServer, FaultsOfOneResponse) {
 }
 
 TEST(H3BadServer, FaultsOfTheConnection) {
-  const struct { std::int64_t stream; Bytes data; std::uint64_t code; } cases[] = {
+  const struct {
+    std::int64_t stream;
+    Bytes data;
+    std::uint64_t code;
+  } cases[] = {
       {0, frame(Data, Bytes(3)), kFrameUnexpected},
       {3, frame(Settings), kFrameUnexpected},
       {15, varint(0) + frame(Settings), kStreamCreation},
@@ -558,7 +583,8 @@ TEST(H3, RandomDamageNeverBreaksEitherEnd) {
       damage(write->data);
       pair.client.receive(write->stream, write->data, write->fin);
     }
-    while (pair.client.poll_write()) {}
+    while (pair.client.poll_write()) {
+    }
     pair.events();
   }
 }

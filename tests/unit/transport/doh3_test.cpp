@@ -36,7 +36,8 @@ struct World {
   }
 
   DatagramPair pair(link::Impairments impairments = {}) const {
-    return {make_doh3_client(client, Timestamp{1h}).value(), make_doh3_server(server), std::move(impairments)};
+    return {make_doh3_client(client, Timestamp{1h}).value(), make_doh3_server(server),
+            std::move(impairments)};
   }
 };
 
@@ -378,7 +379,9 @@ TEST(Doh3BadServer, BrokenRulesFailTheQueryWithAReason) {
     const auto* failed = pair.find<QueryFailed>();
     return failed != nullptr ? failed->reason : std::string("(nothing)");
   };
-  EXPECT_EQ(run([](quic::Connection& c, quic::StreamId s) { c.write(s, headers({{":status", "500"}}), true); }),
+  EXPECT_EQ(run([](quic::Connection& c, quic::StreamId s) {
+              c.write(s, headers({{":status", "500"}}), true);
+            }),
             "HTTP status 500");
   EXPECT_EQ(run([](quic::Connection& c, quic::StreamId s) {
               c.write(s, headers({{":status", "200"}}) + frame(Data, Bytes(40)), true);
@@ -388,10 +391,11 @@ TEST(Doh3BadServer, BrokenRulesFailTheQueryWithAReason) {
                 c.write(s, headers({{":status", "200"}}) + frame(Data, Bytes(70'000)), true);
               }),
               HasSubstr("longer than any DNS message"));
-  EXPECT_THAT(run([](quic::Connection& c, quic::StreamId s) {
-                c.write(s, headers({{":status", "200"}, {"content-length", "99"}}) + frame(Data, Bytes(40)), true);
-              }),
-              HasSubstr("malformed"));
+  EXPECT_THAT(
+      run([](quic::Connection& c, quic::StreamId s) {
+        c.write(s, headers({{":status", "200"}, {"content-length", "99"}}) + frame(Data, Bytes(40)), true);
+      }),
+      HasSubstr("malformed"));
   EXPECT_THAT(run([](quic::Connection& c, quic::StreamId s) { c.reset(s, 0x10b); }), HasSubstr("0x10b"));
   EXPECT_THAT(run([](quic::Connection& c, quic::StreamId s) { c.write(s, frame(Data, Bytes(40)), true); }),
               HasSubstr("HTTP/3"));

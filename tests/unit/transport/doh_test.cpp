@@ -49,7 +49,8 @@ struct DohPair {
     flights.push_back(bytes.size());
     if (!bytes.empty()) server->receive(bytes, clock);
     while (const auto incoming = server->poll_query()) {
-      seen.push_back(name_in(incoming->message) + " id " + std::to_string(dns::message_id(incoming->message)) +
+      seen.push_back(name_in(incoming->message) + " id " +
+                     std::to_string(dns::message_id(incoming->message)) +
                      (incoming->early_data ? " early" : ""));
       if (answering) server->answer(incoming->handle, answer_to(incoming->message), clock);
     }
@@ -317,7 +318,8 @@ TEST(Doh, AnswersOfAnySizeSurviveByteExact) {
     const auto incoming = pair.server->poll_query();
     ASSERT_TRUE(incoming);
     Bytes answer = answer_to(incoming->message, extra);
-    for (std::size_t i = asked.size(); i < answer.size(); ++i) answer[i] = static_cast<std::uint8_t>(random());
+    for (std::size_t i = asked.size(); i < answer.size(); ++i)
+      answer[i] = static_cast<std::uint8_t>(random());
     pair.server->answer(incoming->handle, answer, pair.clock);
     for (int turn = 0; turn < 10; ++turn) {
       pair.client->receive(stream_of(*pair.server, pair.clock), pair.clock);
@@ -425,8 +427,8 @@ TEST(Doh, AQueryWhoseStreamDiesIsForgotten) {
 }
 
 /// A TLS server that says what it likes to a DoH client session.
-std::vector<std::string> client_events_with(std::function<void(http::H2Server&, const http::IncomingRequest&)> respond,
-                                            Bytes instead = {}) {
+std::vector<std::string> client_events_with(
+    std::function<void(http::H2Server&, const http::IncomingRequest&)> respond, Bytes instead = {}) {
   DohContexts contexts;
   auto client = make_doh_client(contexts.client, kStart).value();
   tls::Session tls(contexts.server.tls->new_ssl(false));
