@@ -9,6 +9,7 @@ namespace doxlab::quic::internal {
 namespace {
 
 constexpr std::uint64_t kMaxVarint = (std::uint64_t{1} << 62) - 1;
+constexpr std::size_t kMaxClientToken = 512;  // a longer one would leave no room in the Initial; it is not sent
 constexpr std::uint64_t kMaxStreams = std::uint64_t{1} << 60;  // RFC 9000 §4.6
 
 std::uint32_t version_of(const Options& options) {
@@ -130,8 +131,10 @@ Result<std::unique_ptr<ConnectionState>> ConnectionState::make_client(const tls:
     self->source_id_ = random_connection_id();
     const ngtcp2_callbacks callbacks = make_callbacks(false);
     ngtcp2_settings settings = self->make_settings(self->tick(now));
-    settings.token = parameters.token.data();
-    settings.tokenlen = parameters.token.size();
+    if (parameters.token.size() <= kMaxClientToken) {
+      settings.token = parameters.token.data();
+      settings.tokenlen = parameters.token.size();
+    }
     const ngtcp2_transport_params params = self->make_transport_params();
     const PathValue path(parameters.local, parameters.remote);
     if (const int rv = ngtcp2_conn_client_new(&self->conn_, &destination, &self->source_id_, path.get(),

@@ -3,6 +3,7 @@
 /// a well-behaved client or server never does.
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,15 +35,7 @@ class RawQuicClient final : public transport::ClientSession {
   std::function<void(quic::Event&)> on_event;  ///< called for each event before it is kept
 
   /// All bytes that came on a stream.
-  Bytes received(quic::StreamId id) const {
-    Bytes out;
-    for (const auto& event : seen) {
-      if (const auto* data = std::get_if<quic::StreamData>(&event); data != nullptr && data->id == id) {
-        out.insert(out.end(), data->data.begin(), data->data.end());
-      }
-    }
-    return out;
-  }
+  const Bytes& received(quic::StreamId id) { return received_[id]; }
   template <class Wanted>
   const Wanted* find() const {
     for (const auto& event : seen) {
@@ -74,11 +67,16 @@ class RawQuicClient final : public transport::ClientSession {
  private:
   void drain() {
     while (auto event = connection->poll_event()) {
+      if (const auto* data = std::get_if<quic::StreamData>(&*event)) {
+        Bytes& all = received_[data->id];
+        all.insert(all.end(), data->data.begin(), data->data.end());
+      }
       if (on_event) on_event(*event);
       seen.push_back(std::move(*event));
     }
   }
 
+  std::map<quic::StreamId, Bytes> received_;
   SocketAddress local_;
 };
 
