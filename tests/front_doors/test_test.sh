@@ -15,9 +15,9 @@ case "$*" in
   ctest*) echo "100% tests passed" ;;
   "cmake --build --preset fuzz")
     mkdir -p build/fuzz/fuzz
-    printf '#!/bin/sh\n' >build/fuzz/fuzz/fuzz_dns
+    cp ../fuzzer build/fuzz/fuzz/fuzz_dns
     chmod +x build/fuzz/fuzz/fuzz_dns ;;
-  *fuzz_dns*) echo "stat::number_of_executed_units: 1234" ;;
+  xargs*fuzz-target*) "$@" ;;
 esac
 SH
   chmod +x dev
@@ -75,15 +75,22 @@ case_failing_tests_fail() {
 
 case_fuzz() {
   set_up
-  mkdir -p fuzz/corpus/fuzz_dns
+  mkdir -p fuzz/corpus/dns
+  cat >"$work/fuzzer" <<'SH'
+#!/bin/sh
+echo "$*" >>../calls
+echo "stat::number_of_executed_units: 1234"
+SH
+  chmod +x "$work/fuzzer"
   call ./test --fuzz 7
   expect_status 0
-  expect_err_has "fuzz_dns: 1234 inputs"
-  expect "the time" called 'fuzz_dns -max_total_time=7 '
-  expect "the corpus" called 'build/fuzz/corpus/fuzz_dns fuzz/corpus/fuzz_dns$'
-  echo "fuzz/fuzz_dns" >"$work/failing"
+  expect_out "dns: 1234 inputs, no failure"
+  expect "the time" called '^-max_total_time=7 '
+  expect "the corpus" called 'build/fuzz/corpus/dns fuzz/corpus/dns$'
+  printf '#!/bin/sh\necho "deadly signal"\nexit 77\n' >"$work/fuzzer"
   call ./test --fuzz 7
-  expect_status 8
+  expect "a failure" test "$status" != 0
+  expect_err_has "deadly signal"
 }
 
 case_wrong_use() {
