@@ -83,10 +83,12 @@ void LinkThread::run() {
         case FromServer:
           read_batch(Direction::ToClient);
           break;
-        case TimerFired:
-          timing_.woke(alarm_, woke);
+        case TimerFired: {
+          std::uint64_t expirations;  // reading takes the report back, else it would come again at once
+          if (::read(timer_.get(), &expirations, sizeof expirations) > 0) timing_.woke(alarm_, woke);
           timer_set_for_.reset();
           break;
+        }
         case StopAsked:
           return;
       }
@@ -150,12 +152,14 @@ void LinkThread::deliver_due(Timestamp now) {
   while (!on_the_way_.empty() && on_the_way_.top().due <= now) {
     const auto& packet = on_the_way_.top();
     auto& device = *device_of_sender_[index_of(link::opposite(packet.direction))];
-    // The time of handing over: the receiver's kernel works inside write().
+    // The time of handing over, and noted before it: the receiver's kernel works inside write(), and whoever
+    // has the packet may ask for the record at once.
     const auto when = monotonic_now();
-    if (device.write(packet.bytes)) {
-      recorder_.delivered(packet.ticket, when);
-      if (packet.is_measured) lateness_.add(when - packet.due);
-    }
+    recorder_.set_delivered(packet.ticket, when);
+    if (!device.write(packet.bytes))
+      recorder_.set_delivered(packet.ticket, std::nullopt);
+    else if (packet.is_measured)
+      lateness_.add(when - packet.due);
     on_the_way_.pop();
   }
 }
@@ -164,7 +168,7 @@ void LinkThread::set_timer() {
   const auto next = on_the_way_.empty() ? std::nullopt : std::optional(on_the_way_.top().due);
   if (next == timer_set_for_) return;
   timer_set_for_ = next;
-  // Setting it again also takes back a report of having fired; all zeros switch it off.
+  // All zeros switch it off.
   itimerspec when{};
   if (next) {
     alarm_ = timing_.alarm_for(*next, monotonic_now());

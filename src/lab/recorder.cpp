@@ -98,7 +98,7 @@ Recorder::Ticket Recorder::record(const Placement& placement, capture::RecordedP
   return {placement.log, log.packets.size() - 1, true};
 }
 
-void Recorder::delivered(const Ticket& ticket, Timestamp when) {
+void Recorder::set_delivered(const Ticket& ticket, std::optional<Timestamp> when) {
   if (!ticket.is_kept) return;
   std::scoped_lock lock(mutex_);
   if (ticket.log) {

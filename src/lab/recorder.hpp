@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -44,7 +45,7 @@ class Recorder {
   Placement place(capture::Protocol protocol, const SocketAddress& client, link::Direction direction);
   /// `packet.lookup` is set here; the rest is the caller's.
   Ticket record(const Placement& placement, capture::RecordedPacket packet);
-  void delivered(const Ticket& ticket, Timestamp when);
+  void set_delivered(const Ticket& ticket, std::optional<Timestamp> when);
 
  private:
   struct FlowKey {

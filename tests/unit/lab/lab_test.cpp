@@ -286,6 +286,21 @@ TEST(Lab, NothingRemainsAfterwards) {
   EXPECT_EQ(descriptors(), descriptors_before);
 }
 
+TEST(Lab, LinkRestsWhenNothingIsOnTheWay) {
+  Lab lab(with({.one_way_delay = 1ms}));
+  UdpEcho echo(lab, false);
+  UdpClient client(lab, false, {.lookup = 1});
+  ASSERT_TRUE(client.round_trip("a"));
+  const auto cpu_time = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  const auto before = cpu_time();
+  EXPECT_FALSE(client.receive(300ms));
+  EXPECT_LT(cpu_time() - before, 60ms);
+}
+
 TEST(Lab, TwoLabsAtOnceDoNotMeet) {
   Lab near(with({.one_way_delay = 1ms})), far(with({.one_way_delay = 30ms}));
   UdpEcho near_echo(near, false), far_echo(far, false);
