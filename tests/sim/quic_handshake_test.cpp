@@ -201,6 +201,32 @@ TEST(QuicLoss, LostInitialIsRepairedAfterOneProbeTimeout) {
   EXPECT_LE(exchange.answer_at, 1000ms + 80ms) << exchange.pair->link.transcript();
 }
 
+Duration answer_without_client_datagram(std::size_t lost, bool& retried) {
+  Exchange exchange(plan_with_groups("X25519MLKEM768"));
+  exchange.pair->link.drop = [lost](Direction d, std::size_t index, BytesView) {
+    return d == Direction::ToServer && index == lost;
+  };
+  EXPECT_TRUE(exchange.run()) << exchange.pair->link.transcript();
+  retried = exchange.client->find<RetryReceived>() != nullptr;
+  return exchange.answer_at;
+}
+
+TEST(QuicLoss, WithoutTheFirstHalfOfAHybridClientHelloTheServerRetries) {
+  // The second half alone may not be kept for an address that is not proven; Retry costs one round trip,
+  // which is far less than the client's probe timeout.
+  bool retried = false;
+  EXPECT_EQ(answer_without_client_datagram(0, retried), 120ms);
+  EXPECT_TRUE(retried);
+}
+
+TEST(QuicLoss, WithoutTheSecondHalfOfAHybridClientHelloTheProbeComesAfterAKnownRoundTrip) {
+  // The acknowledgement of the first half gives an RTT sample of 40 ms, so the probe leaves 120 ms after the
+  // loss (smoothed RTT + 4 * rttvar, RFC 9002 §6.2.1) instead of a second.
+  bool retried = true;
+  EXPECT_EQ(answer_without_client_datagram(1, retried), 120ms + 80ms);
+  EXPECT_FALSE(retried);
+}
+
 TEST(QuicLoss, InitialRttSetsTheFirstProbeTimeout) {
   Exchange::Plan plan = plan_with_groups("X25519", 1200);
   plan.client.initial_rtt = 50ms;
