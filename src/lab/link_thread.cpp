@@ -130,15 +130,19 @@ void LinkThread::accept_flow_packet(Direction direction, const capture::PacketHe
                                  .fate = verdict.fate,
                                  .corrupted = verdict.flipped_bit.has_value(),
                                  .bytes = to_bytes(packet)};
-  auto ticket = recorder_.record(placement, record);
+  std::optional<capture::RecordedPacket> copy;
+  if (verdict.duplicated) {
+    copy = record;
+    copy->duplicate = true;
+  }
+  auto ticket = recorder_.record(placement, std::move(record));
   if (!is_delivered) return;
 
   auto bytes = to_bytes(packet);
   if (verdict.flipped_bit) flip_bit(bytes, headers.ip_header_bytes, *verdict.flipped_bit);
-  if (verdict.duplicated) {
-    record.duplicate = true;
+  if (copy) {
     send_later(verdict.due, direction, true, std::move(ticket), bytes);
-    ticket = recorder_.record(placement, std::move(record));
+    ticket = recorder_.record(placement, std::move(*copy));
   }
   send_later(verdict.due, direction, true, std::move(ticket), std::move(bytes));
 }
