@@ -21,13 +21,10 @@ results::LossSample describe(const Sample& sample) {
   out.outcome = client::to_string(result.outcome);
   out.reason = result.reason;
   out.disturbed = sample.disturbed;
-  const auto end = result.answered.value_or(Timestamp::max());
-  if (result.answered) {
-    out.ms = to_ms(*result.answered - result.started);
-    if (const auto path = trace::critical_path(sample.packets, result.started, *result.answered))
-      out.round_trips = path->round_trips();
-  }
-  const auto volumes = trace::count_volumes(sample.packets, end);
+  if (result.answered) out.ms = to_ms(*result.answered - result.started);
+  const auto path = result.answered ? trace::critical_path(sample.packets, result.started, *result.answered) : std::nullopt;
+  if (path) out.round_trips = path->round_trips();
+  const auto volumes = trace::count_volumes(sample.packets, trace::cut_at_answer(sample.packets, path));
   out.pkts_c2s = volumes.to_server.packets;
   out.bytes_c2s = volumes.to_server.ip_bytes;
   out.pkts_s2c = volumes.to_client.packets;

@@ -32,8 +32,9 @@ results::PacketsSample describe(const Sample& sample) {
     out.hello_retry_request = result.handshake->hello_retry_request;
   }
   // Without an answer everything that was sent belongs to the attempt.
-  const auto end = result.answered.value_or(Timestamp::max());
-  const auto volumes = trace::count_volumes(sample.packets, end);
+  const auto path = result.answered ? trace::critical_path(sample.packets, result.started, *result.answered) : std::nullopt;
+  const auto cut = trace::cut_at_answer(sample.packets, path);
+  const auto volumes = trace::count_volumes(sample.packets, cut);
   out.pkts_c2s = volumes.to_server.packets;
   out.bytes_c2s = volumes.to_server.ip_bytes;
   out.pkts_s2c = volumes.to_client.packets;
@@ -41,12 +42,10 @@ results::PacketsSample describe(const Sample& sample) {
   out.pkts_after = volumes.to_server_after.packets + volumes.to_client_after.packets;
   out.bytes_after = volumes.to_server_after.ip_bytes + volumes.to_client_after.ip_bytes;
   out.pkts_lost = volumes.lost;
-  out.flights = trace::count_flights(sample.packets, end);
-  if (result.answered) {
-    if (const auto path = trace::critical_path(sample.packets, result.started, *result.answered)) {
-      out.round_trips = path->round_trips();
-      out.compute_ms = to_ms(path->client_waits() + path->server_waits());
-    }
+  out.flights = trace::count_flights(sample.packets, cut);
+  if (path) {
+    out.round_trips = path->round_trips();
+    out.compute_ms = to_ms(path->client_waits() + path->server_waits());
   }
   return out;
 }

@@ -29,7 +29,8 @@ class AddressTokens {
   Bytes make_regular(const SocketAddress& client, ngtcp2_tstamp now) const;
   /// `destination` is the Initial's Destination Connection ID. For Retry, `original_destination` is filled.
   TokenVerdict check(BytesView token, std::uint32_t version, const SocketAddress& client,
-                     const ngtcp2_cid& destination, ngtcp2_tstamp now, ngtcp2_cid& original_destination) const;
+                     const ngtcp2_cid& destination, ngtcp2_tstamp now,
+                     ngtcp2_cid& original_destination) const;
   bool make_reset(const ngtcp2_cid& id, ngtcp2_stateless_reset_token& out) const;
 
  private:

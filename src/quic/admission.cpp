@@ -10,10 +10,10 @@
 namespace doxlab::quic {
 namespace {
 
-constexpr std::size_t kMaxStateless = 1024;   // answers that wait for the socket; more are not made
-constexpr double kResetsPerSecond = 100;      // RFC 9000 §10.3.3: limit the rate
-constexpr std::size_t kMinResetBytes = 21;    // RFC 9000 §10.3: shorter ones are not recognised
-constexpr std::size_t kMaxResetBytes = 43;    // what a short packet might well have
+constexpr std::size_t kMaxStateless = 1024;  // answers that wait for the socket; more are not made
+constexpr double kResetsPerSecond = 100;     // RFC 9000 §10.3.3: limit the rate
+constexpr std::size_t kMinResetBytes = 21;   // RFC 9000 §10.3: shorter ones are not recognised
+constexpr std::size_t kMaxResetBytes = 43;   // what a short packet might well have
 
 ngtcp2_cid to_cid(BytesView octets) {
   ngtcp2_cid id;
@@ -41,7 +41,8 @@ void Endpoint::State::admit(const SocketAddress& local, const SocketAddress& pee
   parameters.local = local;
   parameters.remote = peer;
   const BytesView token{header.token, header.tokenlen};
-  switch (tokens_.check(token, header.version, peer, header.dcid, to_ns(now), parameters.original_destination)) {
+  switch (
+      tokens_.check(token, header.version, peer, header.dcid, to_ns(now), parameters.original_destination)) {
     case internal::TokenVerdict::Retry:
       parameters.retry_source = header.dcid;
       parameters.token = token;
@@ -51,7 +52,9 @@ void Endpoint::State::admit(const SocketAddress& local, const SocketAddress& pee
       parameters.token = token;
       parameters.token_type = NGTCP2_TOKEN_TYPE_NEW_TOKEN;
       break;
-    case internal::TokenVerdict::Invalid: refuse(peer, header, NGTCP2_INVALID_TOKEN); return;
+    case internal::TokenVerdict::Invalid:
+      refuse(peer, header, NGTCP2_INVALID_TOKEN);
+      return;
     case internal::TokenVerdict::Unknown:
       // A short connection ID came through only because of a token that is worth nothing.
       if (header.dcid.datalen < NGTCP2_MIN_INITIAL_DCIDLEN) return;
@@ -103,8 +106,8 @@ void Endpoint::State::answer_unknown_version(const SocketAddress& peer, BytesVie
                                                  0x0a0a0a0au | (std::uint32_t{random} & 0xf0u)};
   Bytes packet(1 + 4 + 1 + client_source.size() + 1 + client_destination.size() + 4 * versions.size());
   const ngtcp2_ssize length = ngtcp2_pkt_write_version_negotiation(
-      packet.data(), packet.size(), random, client_source.data(), client_source.size(), client_destination.data(),
-      client_destination.size(), versions.data(), versions.size());
+      packet.data(), packet.size(), random, client_source.data(), client_source.size(),
+      client_destination.data(), client_destination.size(), versions.data(), versions.size());
   if (length <= 0) return;
   packet.resize(static_cast<std::size_t>(length));
   queue_stateless(peer, std::move(packet));
@@ -117,14 +120,16 @@ void Endpoint::State::send_retry(const SocketAddress& peer, const ngtcp2_pkt_hd&
   const Bytes token = tokens_.make_retry(header.version, peer, source, header.dcid, to_ns(now));
   if (token.empty()) return;
   Bytes packet(NGTCP2_MAX_UDP_PAYLOAD_SIZE);
-  const ngtcp2_ssize length = ngtcp2_crypto_write_retry(packet.data(), packet.size(), header.version, &header.scid,
-                                                        &source, &header.dcid, token.data(), token.size());
+  const ngtcp2_ssize length =
+      ngtcp2_crypto_write_retry(packet.data(), packet.size(), header.version, &header.scid, &source,
+                                &header.dcid, token.data(), token.size());
   if (length <= 0) return;
   packet.resize(static_cast<std::size_t>(length));
   queue_stateless(peer, std::move(packet));
 }
 
-void Endpoint::State::refuse(const SocketAddress& peer, const ngtcp2_pkt_hd& header, std::uint64_t transport_error) {
+void Endpoint::State::refuse(const SocketAddress& peer, const ngtcp2_pkt_hd& header,
+                             std::uint64_t transport_error) {
   Bytes packet(NGTCP2_MAX_UDP_PAYLOAD_SIZE);
   const ngtcp2_ssize length = ngtcp2_crypto_write_connection_close(
       packet.data(), packet.size(), header.version, &header.scid, &header.dcid, transport_error, nullptr, 0);
@@ -147,8 +152,8 @@ void Endpoint::State::reset_stateless(const SocketAddress& peer, BytesView datag
   Bytes packet(std::min(datagram.size() - 1, kMaxResetBytes));
   std::array<std::uint8_t, kMaxResetBytes - NGTCP2_STATELESS_RESET_TOKENLEN> random;
   if (!internal::fill_random(random)) return;
-  const ngtcp2_ssize length = ngtcp2_pkt_write_stateless_reset2(packet.data(), packet.size(), &token, random.data(),
-                                                                packet.size() - NGTCP2_STATELESS_RESET_TOKENLEN);
+  const ngtcp2_ssize length = ngtcp2_pkt_write_stateless_reset2(
+      packet.data(), packet.size(), &token, random.data(), packet.size() - NGTCP2_STATELESS_RESET_TOKENLEN);
   if (length <= 0) return;
   packet.resize(static_cast<std::size_t>(length));
   reset_tokens_ -= 1;

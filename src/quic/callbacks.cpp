@@ -21,8 +21,8 @@ struct Callbacks {
     }
   }
 
-  static int recv_stream_data(ngtcp2_conn*, std::uint32_t flags, std::int64_t id, std::uint64_t, const std::uint8_t* data,
-                              std::size_t length, void* user_data, void*) {
+  static int recv_stream_data(ngtcp2_conn*, std::uint32_t flags, std::int64_t id, std::uint64_t,
+                              const std::uint8_t* data, std::size_t length, void* user_data, void*) {
     return guarded([&] {
       state(user_data).push_stream_data({.id = id,
                                          .data = data != nullptr ? Bytes(data, data + length) : Bytes(),
@@ -32,10 +32,11 @@ struct Callbacks {
     });
   }
 
-  static int acked_stream_data_offset(ngtcp2_conn*, std::int64_t id, std::uint64_t offset, std::uint64_t length,
-                                      void* user_data, void*) {
+  static int acked_stream_data_offset(ngtcp2_conn*, std::int64_t id, std::uint64_t offset,
+                                      std::uint64_t length, void* user_data, void*) {
     auto& streams = state(user_data).streams_;
-    if (const auto found = streams.find(id); found != streams.end()) found->second.output.acknowledge(offset + length);
+    if (const auto found = streams.find(id); found != streams.end())
+      found->second.output.acknowledge(offset + length);
     return 0;
   }
 
@@ -46,8 +47,8 @@ struct Callbacks {
     });
   }
 
-  static int stream_close(ngtcp2_conn* conn, std::uint32_t flags, std::int64_t id, std::uint64_t code, void* user_data,
-                          void*) {
+  static int stream_close(ngtcp2_conn* conn, std::uint32_t flags, std::int64_t id, std::uint64_t code,
+                          void* user_data, void*) {
     return guarded([&] {
       ConnectionState& self = state(user_data);
       const auto found = self.streams_.find(id);
@@ -75,7 +76,8 @@ struct Callbacks {
     });
   }
 
-  static int stream_reset(ngtcp2_conn*, std::int64_t id, std::uint64_t, std::uint64_t code, void* user_data, void*) {
+  static int stream_reset(ngtcp2_conn*, std::int64_t id, std::uint64_t, std::uint64_t code, void* user_data,
+                          void*) {
     return guarded([&] {
       ConnectionState& self = state(user_data);
       self.stream(id).reset_received = true;

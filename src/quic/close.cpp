@@ -10,8 +10,8 @@ void ConnectionState::close(std::uint64_t application_code, std::string_view rea
   if (phase_ != Phase::Active) return;
   const ngtcp2_tstamp at = tick(now);
   ngtcp2_ccerr error;
-  ngtcp2_ccerr_set_application_error(&error, application_code, reinterpret_cast<const std::uint8_t*>(reason.data()),
-                                     reason.size());
+  ngtcp2_ccerr_set_application_error(&error, application_code,
+                                     reinterpret_cast<const std::uint8_t*>(reason.data()), reason.size());
   send_close(error, at);
   emit_closed(CloseKind::Local, application_code, std::string(reason));
 }
@@ -22,12 +22,16 @@ void ConnectionState::on_read_error(int library_error, ngtcp2_tstamp now) {
     case NGTCP2_ERR_DROP_CONN:
       end(Phase::Dead, now);  // the endpoint drops it; the application has never seen it
       return;
-    case NGTCP2_ERR_DRAINING: on_peer_close(now); return;
+    case NGTCP2_ERR_DRAINING:
+      on_peer_close(now);
+      return;
     case NGTCP2_ERR_RECV_VERSION_NEGOTIATION:
       emit_closed(CloseKind::VersionMismatch, 0, "the server does not speak this QUIC version");
       end(Phase::Dead, now);
       return;
-    default: fail_with(library_error, now); return;
+    default:
+      fail_with(library_error, now);
+      return;
   }
 }
 
@@ -38,8 +42,8 @@ void ConnectionState::on_peer_close(ngtcp2_tstamp now) {
     return;
   }
   const ngtcp2_ccerr* error = ngtcp2_conn_get_ccerr(conn_);
-  const CloseKind kind = error->type == NGTCP2_CCERR_TYPE_APPLICATION ? CloseKind::PeerApplication
-                                                                      : CloseKind::PeerTransport;
+  const CloseKind kind =
+      error->type == NGTCP2_CCERR_TYPE_APPLICATION ? CloseKind::PeerApplication : CloseKind::PeerTransport;
   std::string reason;
   if (error->reason != nullptr) reason = as_text({error->reason, error->reasonlen});
   emit_closed(kind, error->error_code, std::move(reason));

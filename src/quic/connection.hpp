@@ -24,41 +24,65 @@ struct ConnectionId {
 };
 
 enum class CloseKind : std::uint8_t {
-  Local,             ///< close() was called here
-  PeerApplication,   ///< the peer's CONNECTION_CLOSE of type 0x1d; code in its application's space
-  PeerTransport,     ///< CONNECTION_CLOSE 0x1c, TLS alerts included (0x100 + alert)
+  Local,            ///< close() was called here
+  PeerApplication,  ///< the peer's CONNECTION_CLOSE of type 0x1d; code in its application's space
+  PeerTransport,    ///< CONNECTION_CLOSE 0x1c, TLS alerts included (0x100 + alert)
   IdleTimeout,
   HandshakeTimeout,
-  ProtocolError,     ///< the peer broke a rule; this end sends CONNECTION_CLOSE
-  VersionMismatch,   ///< Version Negotiation: the server does not speak Options::version
+  ProtocolError,    ///< the peer broke a rule; this end sends CONNECTION_CLOSE
+  VersionMismatch,  ///< Version Negotiation: the server does not speak Options::version
   StatelessReset,
-  Refused,           ///< TLS failed here: certificate, ALPN, groups
+  Refused,  ///< TLS failed here: certificate, ALPN, groups
 };
 
-struct HandshakeCompleted { tls::HandshakeInfo info; };
+struct HandshakeCompleted {
+  tls::HandshakeInfo info;
+};
 /// In order, without gaps. `early`: came as 0-RTT before the handshake was done, so it may be a replay.
-struct StreamData { StreamId id; Bytes data; bool fin; bool early = false; };
-struct StreamReset { StreamId id; std::uint64_t code; };            ///< RESET_STREAM received
+struct StreamData {
+  StreamId id;
+  Bytes data;
+  bool fin;
+  bool early = false;
+};
+struct StreamReset {
+  StreamId id;
+  std::uint64_t code;
+};  ///< RESET_STREAM received
 /// STOP_SENDING received. ngtcp2 answers it with RESET_STREAM by itself and tells only when the stream
 /// dies or is written to next, so this comes up to a round trip late.
-struct StopSending { StreamId id; std::uint64_t code; };
-struct StreamClosed { StreamId id; };                               ///< both directions done; id is dead
-struct StreamsAvailable {};                                         ///< the peer raised a stream limit
-struct TicketReceived { tls::Ticket ticket; Bytes transport_parameters; };
-struct TokenReceived { Bytes token; };                              ///< NEW_TOKEN (RFC 9000 §8.1.3)
-struct RetryReceived {};                                            ///< client: the server sent a Retry
-struct Closed { CloseKind kind; std::uint64_t code; std::string detail; };  ///< last event of a connection
-using Event = std::variant<HandshakeCompleted, StreamData, StreamReset, StopSending, StreamClosed, StreamsAvailable,
-                           TicketReceived, TokenReceived, RetryReceived, Closed>;
+struct StopSending {
+  StreamId id;
+  std::uint64_t code;
+};
+struct StreamClosed {
+  StreamId id;
+};                           ///< both directions done; id is dead
+struct StreamsAvailable {};  ///< the peer raised a stream limit
+struct TicketReceived {
+  tls::Ticket ticket;
+  Bytes transport_parameters;
+};
+struct TokenReceived {
+  Bytes token;
+};                        ///< NEW_TOKEN (RFC 9000 §8.1.3)
+struct RetryReceived {};  ///< client: the server sent a Retry
+struct Closed {
+  CloseKind kind;
+  std::uint64_t code;
+  std::string detail;
+};  ///< last event of a connection
+using Event = std::variant<HandshakeCompleted, StreamData, StreamReset, StopSending, StreamClosed,
+                           StreamsAvailable, TicketReceived, TokenReceived, RetryReceived, Closed>;
 
 /// What a client needs beside Options.
 struct ClientParameters {
   std::string server_name;
   std::string alpn;
   SocketAddress local, remote;
-  const tls::Ticket* ticket = nullptr;   ///< resumption; with early data if the context allows it
+  const tls::Ticket* ticket = nullptr;        ///< resumption; with early data if the context allows it
   BytesView remembered_transport_parameters;  ///< from TicketReceived; needed for 0-RTT
-  BytesView token;                       ///< from TokenReceived; proves the address at once
+  BytesView token;                            ///< from TokenReceived; proves the address at once
 };
 
 /// What ngtcp2 counts; QUIC packets, not datagrams.
@@ -76,7 +100,8 @@ class Connection {
  public:
   /// A client connection; the ClientHello is in the first poll_datagram(). `context` outlives it.
   /// Errors: options that ngtcp2 or OpenSSL refuse.
-  static Result<std::unique_ptr<Connection>> connect(const tls::ClientContext& context, const Options& options,
+  static Result<std::unique_ptr<Connection>> connect(const tls::ClientContext& context,
+                                                     const Options& options,
                                                      const ClientParameters& parameters, Timestamp now);
   ~Connection();
 

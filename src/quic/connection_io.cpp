@@ -25,7 +25,8 @@ int ConnectionState::receive(const SocketAddress& local, const SocketAddress& re
   if (phase_ != Phase::Active || datagram.empty()) return 0;
   const ngtcp2_tstamp at = tick(now);
   const PathValue path(local, remote);
-  if (const int rv = ngtcp2_conn_read_pkt(conn_, path.get(), nullptr, datagram.data(), datagram.size(), at); rv != 0) {
+  if (const int rv = ngtcp2_conn_read_pkt(conn_, path.get(), nullptr, datagram.data(), datagram.size(), at);
+      rv != 0) {
     on_read_error(rv, at);
     return rv;
   }
@@ -42,21 +43,27 @@ void ConnectionState::on_timeout(Timestamp now) {
   }
   if (phase_ != Phase::Active || at < ngtcp2_conn_get_expiry(conn_)) return;
   switch (const int rv = ngtcp2_conn_handle_expiry(conn_, at)) {
-    case 0: return;
+    case 0:
+      return;
     case NGTCP2_ERR_IDLE_CLOSE:
       emit_closed(CloseKind::IdleTimeout, 0, "idle timeout");
       end(Phase::Dead, at);
       return;
-    default: fail_with(rv, at); return;
+    default:
+      fail_with(rv, at);
+      return;
   }
 }
 
 std::optional<Timestamp> ConnectionState::next_timeout() const {
   switch (phase_) {
-    case Phase::Dead: return std::nullopt;
+    case Phase::Dead:
+      return std::nullopt;
     case Phase::Closing:
-    case Phase::Draining: return from_ns(deadline_);
-    case Phase::Active: break;
+    case Phase::Draining:
+      return from_ns(deadline_);
+    case Phase::Active:
+      break;
   }
   const ngtcp2_tstamp expiry = ngtcp2_conn_get_expiry(conn_);
   if (pacing_blocked_) return from_ns(std::min(expiry, pacing_until_));
@@ -116,7 +123,8 @@ std::optional<Outgoing> ConnectionState::write_packet(ngtcp2_tstamp now) {
         stream(*id).output.mark_sent(bytes, unsent.fin && bytes == unsent.bytes);
       }
       switch (written) {
-        case NGTCP2_ERR_STREAM_NOT_FOUND: continue;
+        case NGTCP2_ERR_STREAM_NOT_FOUND:
+          continue;
         case NGTCP2_ERR_STREAM_SHUT_WR:
           report_stop_sending(*id, stream(*id), 0);
           continue;
@@ -129,7 +137,8 @@ std::optional<Outgoing> ConnectionState::write_packet(ngtcp2_tstamp now) {
             enqueue(*id, stream(*id));
           }
           continue;
-        default: break;
+        default:
+          break;
       }
       if (taken < 0 && written >= 0) {
         stream(*id).queued = true;  // no room this time: still first in the queue
@@ -166,7 +175,8 @@ void ConnectionState::on_handshake_completed() {
 void ConnectionState::take_tickets() {
   while (auto ticket = tls::take_ticket(ssl_.get())) {
     std::array<std::uint8_t, 256> encoded;
-    const ngtcp2_ssize length = ngtcp2_conn_encode_0rtt_transport_params(conn_, encoded.data(), encoded.size());
+    const ngtcp2_ssize length =
+        ngtcp2_conn_encode_0rtt_transport_params(conn_, encoded.data(), encoded.size());
     Bytes parameters;
     if (length > 0) parameters.assign(encoded.begin(), encoded.begin() + length);
     events_.push_back(TicketReceived{std::move(*ticket), std::move(parameters)});

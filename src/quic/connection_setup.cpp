@@ -9,7 +9,8 @@ namespace doxlab::quic::internal {
 namespace {
 
 constexpr std::uint64_t kMaxVarint = (std::uint64_t{1} << 62) - 1;
-constexpr std::size_t kMaxClientToken = 512;  // a longer one would leave no room in the Initial; it is not sent
+constexpr std::size_t kMaxClientToken =
+    512;  // a longer one would leave no room in the Initial; it is not sent
 constexpr std::uint64_t kMaxStreams = std::uint64_t{1} << 60;  // RFC 9000 §4.6
 
 std::uint32_t version_of(const Options& options) {
@@ -18,14 +19,19 @@ std::uint32_t version_of(const Options& options) {
 
 ngtcp2_cc_algo algorithm_of(CongestionControl congestion) {
   switch (congestion) {
-    case CongestionControl::Reno: return NGTCP2_CC_ALGO_RENO;
-    case CongestionControl::Bbr: return NGTCP2_CC_ALGO_BBR;
-    case CongestionControl::Cubic: break;
+    case CongestionControl::Reno:
+      return NGTCP2_CC_ALGO_RENO;
+    case CongestionControl::Bbr:
+      return NGTCP2_CC_ALGO_BBR;
+    case CongestionControl::Cubic:
+      break;
   }
   return NGTCP2_CC_ALGO_CUBIC;
 }
 
-ngtcp2_conn* conn_of(ngtcp2_crypto_conn_ref* ref) { return *static_cast<ngtcp2_conn**>(ref->user_data); }
+ngtcp2_conn* conn_of(ngtcp2_crypto_conn_ref* ref) {
+  return *static_cast<ngtcp2_conn**>(ref->user_data);
+}
 
 }  // namespace
 
@@ -34,7 +40,8 @@ Result<void> check_options(const Options& options) {
     return fail(std::format("QUIC version {} is not 1 or 2", options.version));
   }
   if (options.initial_rtt <= Duration::zero()) return fail("QUIC initial RTT must be above zero");
-  if (options.datagram_bytes < NGTCP2_MAX_UDP_PAYLOAD_SIZE || options.datagram_bytes > NGTCP2_MAX_TX_UDP_PAYLOAD_SIZE) {
+  if (options.datagram_bytes < NGTCP2_MAX_UDP_PAYLOAD_SIZE ||
+      options.datagram_bytes > NGTCP2_MAX_TX_UDP_PAYLOAD_SIZE) {
     return fail(std::format("QUIC datagrams of {} bytes: must be {} to {}", options.datagram_bytes,
                             NGTCP2_MAX_UDP_PAYLOAD_SIZE, NGTCP2_MAX_TX_UDP_PAYLOAD_SIZE));
   }
@@ -108,14 +115,16 @@ Result<void> ConnectionState::attach_tls(tls::SslPtr ssl) {
 }
 
 // 0-RTT needs a ticket that allows it in QUIC's way (RFC 9001 §4.6.1) and the server's remembered limits.
-void ConnectionState::prepare_early_data(const tls::ClientContext& context, const ClientParameters& parameters) {
+void ConnectionState::prepare_early_data(const tls::ClientContext& context,
+                                         const ClientParameters& parameters) {
   if (!context.options().early_data || parameters.ticket == nullptr ||
-      parameters.ticket->max_early_data_bytes != 0xffffffff || parameters.remembered_transport_parameters.empty() ||
-      !tls::early_data_ready(ssl_.get())) {
+      parameters.ticket->max_early_data_bytes != 0xffffffff ||
+      parameters.remembered_transport_parameters.empty() || !tls::early_data_ready(ssl_.get())) {
     return;
   }
   const BytesView remembered = parameters.remembered_transport_parameters;
-  if (ngtcp2_conn_decode_and_set_0rtt_transport_params(conn_, remembered.data(), remembered.size()) != 0) return;
+  if (ngtcp2_conn_decode_and_set_0rtt_transport_params(conn_, remembered.data(), remembered.size()) != 0)
+    return;
   early_data_offered_ = SSL_set_quic_tls_early_data_enabled(ssl_.get(), 1) == 1;
 }
 
@@ -137,8 +146,9 @@ Result<std::unique_ptr<ConnectionState>> ConnectionState::make_client(const tls:
     }
     const ngtcp2_transport_params params = self->make_transport_params();
     const PathValue path(parameters.local, parameters.remote);
-    if (const int rv = ngtcp2_conn_client_new(&self->conn_, &destination, &self->source_id_, path.get(),
-                                              version_of(options), &callbacks, &settings, &params, nullptr, self.get());
+    if (const int rv =
+            ngtcp2_conn_client_new(&self->conn_, &destination, &self->source_id_, path.get(),
+                                   version_of(options), &callbacks, &settings, &params, nullptr, self.get());
         rv != 0) {
       return fail(std::string("QUIC connection: ") + ngtcp2_strerror(rv));
     }

@@ -36,10 +36,10 @@ struct ServerParameters {
   ngtcp2_cid original_destination{};       ///< of the client's very first Initial
   std::optional<ngtcp2_cid> retry_source;  ///< set if the client answers a Retry
   ngtcp2_token_type token_type = NGTCP2_TOKEN_TYPE_UNKNOWN;
-  BytesView token;                         ///< validated; empty: address not proven
+  BytesView token;  ///< validated; empty: address not proven
   SocketAddress local, remote;
-  ServerHooks* hooks = nullptr;            ///< outlives the connection
-  std::uint64_t key = 0;                   ///< given back to the hooks
+  ServerHooks* hooks = nullptr;  ///< outlives the connection
+  std::uint64_t key = 0;         ///< given back to the hooks
 };
 
 struct Outgoing {
@@ -54,11 +54,13 @@ class ConnectionState {
  public:
   static Result<std::unique_ptr<ConnectionState>> make_client(const tls::ClientContext& context,
                                                               const Options& options,
-                                                              const ClientParameters& parameters, Timestamp now);
+                                                              const ClientParameters& parameters,
+                                                              Timestamp now);
   /// The options have been checked before.
   static Result<std::unique_ptr<ConnectionState>> make_server(const tls::ServerContext& context,
                                                               const Options& options,
-                                                              const ServerParameters& parameters, Timestamp now);
+                                                              const ServerParameters& parameters,
+                                                              Timestamp now);
   ~ConnectionState();
   ConnectionState(const ConnectionState&) = delete;
   ConnectionState& operator=(const ConnectionState&) = delete;
@@ -97,8 +99,8 @@ class ConnectionState {
 
   struct Stream {
     SendBuffer output;
-    bool queued = false;        ///< in sendable_
-    bool blocked = false;       ///< waits for the peer's MAX_STREAM_DATA
+    bool queued = false;          ///< in sendable_
+    bool blocked = false;         ///< waits for the peer's MAX_STREAM_DATA
     bool awaits_opening = false;  ///< opened in rejected 0-RTT, not opened again yet
     bool reset_received = false;
     bool stop_reported = false;
@@ -144,7 +146,7 @@ class ConnectionState {
   bool pacing_blocked_ = false;
   ngtcp2_tstamp pacing_until_ = 0;
   ngtcp2_tstamp last_tick_ = 0;
-  ngtcp2_tstamp deadline_ = 0;       ///< end of Closing or Draining
+  ngtcp2_tstamp deadline_ = 0;  ///< end of Closing or Draining
   Bytes close_packet_;
   bool close_packet_due_ = false;
   std::uint64_t received_while_closing_ = 0;

@@ -18,19 +18,26 @@ Endpoint::Endpoint(const tls::ServerContext& context, EndpointOptions options)
     : state_(std::make_unique<State>(context, std::move(options))) {}
 Endpoint::~Endpoint() = default;
 
-void Endpoint::receive(const SocketAddress& local, const SocketAddress& peer, BytesView datagram, Timestamp now) {
+void Endpoint::receive(const SocketAddress& local, const SocketAddress& peer, BytesView datagram,
+                       Timestamp now) {
   state_->receive(local, peer, datagram, now);
 }
 
-void Endpoint::on_timeout(Timestamp now) { state_->on_timeout(now); }
+void Endpoint::on_timeout(Timestamp now) {
+  state_->on_timeout(now);
+}
 
 std::optional<Timestamp> Endpoint::next_timeout() const {
   if (state_->timers_.empty()) return std::nullopt;
   return state_->timers_.begin()->first;
 }
 
-std::optional<Datagram> Endpoint::poll_datagram(Timestamp now) { return state_->poll_datagram(now); }
-std::optional<ConnectionKey> Endpoint::poll_ready() { return state_->poll_ready(); }
+std::optional<Datagram> Endpoint::poll_datagram(Timestamp now) {
+  return state_->poll_datagram(now);
+}
+std::optional<ConnectionKey> Endpoint::poll_ready() {
+  return state_->poll_ready();
+}
 
 Connection* Endpoint::find(ConnectionKey key) {
   const auto found = state_->entries_.find(key);
@@ -45,7 +52,9 @@ void Endpoint::touch(ConnectionKey key) {
   }
 }
 
-std::size_t Endpoint::connections() const { return state_->entries_.size() - state_->dead_.size(); }
+std::size_t Endpoint::connections() const {
+  return state_->entries_.size() - state_->dead_.size();
+}
 
 void Endpoint::close_all(std::uint64_t application_code, Timestamp now) {
   for (auto& [key, entry] : state_->entries_) {
@@ -68,12 +77,15 @@ void Endpoint::State::receive(const SocketAddress& local, const SocketAddress& p
   bury_the_dead();
   if (datagram.empty()) return;
   ngtcp2_version_cid header;
-  switch (ngtcp2_pkt_decode_version_cid(&header, datagram.data(), datagram.size(), internal::kConnectionIdBytes)) {
-    case 0: break;
+  switch (ngtcp2_pkt_decode_version_cid(&header, datagram.data(), datagram.size(),
+                                        internal::kConnectionIdBytes)) {
+    case 0:
+      break;
     case NGTCP2_ERR_VERSION_NEGOTIATION:  // only for datagrams of 1200 bytes and more (RFC 9000 §6.1)
       answer_unknown_version(peer, {header.scid, header.scidlen}, {header.dcid, header.dcidlen});
       return;
-    default: return;
+    default:
+      return;
   }
   const auto id = ids_.find(Bytes(header.dcid, header.dcid + header.dcidlen));
   if (id == ids_.end()) {

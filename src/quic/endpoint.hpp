@@ -15,8 +15,8 @@ struct EndpointOptions {
   Options connection;
   RetryPolicy retry = RetryPolicy::Off;
   bool send_new_token = true;
-  std::size_t max_connections = 20000;       ///< further Initials are answered CONNECTION_REFUSED
-  std::size_t max_half_open = 5000;          ///< handshakes not completed; more: Retry whatever the policy
+  std::size_t max_connections = 20000;  ///< further Initials are answered CONNECTION_REFUSED
+  std::size_t max_half_open = 5000;     ///< handshakes not completed; more: Retry whatever the policy
 };
 
 struct Datagram {

@@ -20,12 +20,12 @@ struct Endpoint::State final : internal::ServerHooks {
   struct Entry {
     std::unique_ptr<Connection> connection;
     internal::ConnectionState* state = nullptr;
-    std::vector<Bytes> ids;            ///< in `ids_` below
-    std::optional<Timestamp> armed;    ///< in `timers_`
-    bool dirty = false;                ///< in `dirty_`: may have datagrams
-    bool ready = false;                ///< in `ready_`: has events
+    std::vector<Bytes> ids;          ///< in `ids_` below
+    std::optional<Timestamp> armed;  ///< in `timers_`
+    bool dirty = false;              ///< in `dirty_`: may have datagrams
+    bool ready = false;              ///< in `ready_`: has events
     bool half_open = true;
-    bool doomed = false;               ///< in `dead_`: dies when its events were taken
+    bool doomed = false;  ///< in `dead_`: dies when its events were taken
   };
 
   State(const tls::ServerContext& context, EndpointOptions options);
@@ -44,7 +44,8 @@ struct Endpoint::State final : internal::ServerHooks {
   void admit(const SocketAddress& local, const SocketAddress& peer, BytesView datagram, Timestamp now);
   void create(const internal::ServerParameters& parameters, const ngtcp2_pkt_hd& header, BytesView datagram,
               Timestamp now);
-  void answer_unknown_version(const SocketAddress& peer, BytesView client_source, BytesView client_destination);
+  void answer_unknown_version(const SocketAddress& peer, BytesView client_source,
+                              BytesView client_destination);
   void send_retry(const SocketAddress& peer, const ngtcp2_pkt_hd& header, Timestamp now);
   void refuse(const SocketAddress& peer, const ngtcp2_pkt_hd& header, std::uint64_t transport_error);
   void reset_stateless(const SocketAddress& peer, BytesView datagram, Timestamp now);
@@ -68,7 +69,7 @@ struct Endpoint::State final : internal::ServerHooks {
   std::deque<ConnectionKey> dirty_, ready_;
   std::vector<ConnectionKey> dead_;
   std::deque<Datagram> stateless_;
-  std::size_t burst_ = 0;            ///< datagrams taken in a row from the front of dirty_
+  std::size_t burst_ = 0;              ///< datagrams taken in a row from the front of dirty_
   double reset_tokens_ = kResetBurst;  ///< stateless resets that may still be sent
   Timestamp reset_refilled_{};
 };

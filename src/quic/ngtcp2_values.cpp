@@ -12,7 +12,9 @@ void initialize_library() {
   if (!ready) throw std::runtime_error("ngtcp2 cannot use this OpenSSL");
 }
 
-bool fill_random(std::span<std::uint8_t> out) { return RAND_bytes(out.data(), static_cast<int>(out.size())) == 1; }
+bool fill_random(std::span<std::uint8_t> out) {
+  return RAND_bytes(out.data(), static_cast<int>(out.size())) == 1;
+}
 
 ngtcp2_cid random_connection_id(std::size_t length) {
   ngtcp2_cid id{};

@@ -25,14 +25,19 @@ void initialize_library();
 /// A connection ID of random octets. Errors: std::runtime_error without randomness.
 ngtcp2_cid random_connection_id(std::size_t length = kConnectionIdBytes);
 
-inline Bytes to_bytes(const ngtcp2_cid& id) { return {id.data, id.data + id.datalen}; }
+inline Bytes to_bytes(const ngtcp2_cid& id) {
+  return {id.data, id.data + id.datalen};
+}
 
 /// An ngtcp2_path with the storage it points to. Not movable, since it points into itself.
 class PathValue {
  public:
   PathValue(const SocketAddress& local, const SocketAddress& remote)
-      : local_(to_kernel(local)), remote_(to_kernel(remote)),
-        path_{.local = {local_.get(), local_.length}, .remote = {remote_.get(), remote_.length}, .user_data = nullptr} {}
+      : local_(to_kernel(local)),
+        remote_(to_kernel(remote)),
+        path_{.local = {local_.get(), local_.length},
+              .remote = {remote_.get(), remote_.length},
+              .user_data = nullptr} {}
   PathValue(const PathValue&) = delete;
   PathValue& operator=(const PathValue&) = delete;
 

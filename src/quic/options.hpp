@@ -13,8 +13,8 @@ namespace doxlab::quic {
 enum class CongestionControl : std::uint8_t { Reno, Cubic, Bbr };
 
 struct Options {
-  std::uint32_t version = 1;              ///< 1 (RFC 9000) or 2 (RFC 9369)
-  Duration initial_rtt = 333ms;           ///< RFC 9002 §6.2.2
+  std::uint32_t version = 1;     ///< 1 (RFC 9000) or 2 (RFC 9369)
+  Duration initial_rtt = 333ms;  ///< RFC 9002 §6.2.2
   /// Largest UDP payload sent, and what Initial datagrams are padded to (at least 1200, RFC 9000 §14.1).
   /// 1232 fits the smallest IPv6 path (1280 - 40 - 8). Path MTU discovery is off so that sizes are known.
   std::size_t datagram_bytes = 1232;
@@ -22,8 +22,8 @@ struct Options {
   Duration handshake_timeout = 10s;
   CongestionControl congestion = CongestionControl::Cubic;
   std::uint64_t initial_window_packets = 0;  ///< 0: the library's (RFC 9002 §7.2: 10 datagrams)
-  std::uint64_t max_streams_bidi = 100;   ///< that the peer may open
-  std::uint64_t max_streams_uni = 0;      ///< DoQ allows none (RFC 9250 §4.2); HTTP/3 needs 3
+  std::uint64_t max_streams_bidi = 100;      ///< that the peer may open
+  std::uint64_t max_streams_uni = 0;         ///< DoQ allows none (RFC 9250 §4.2); HTTP/3 needs 3
   std::uint64_t stream_window_bytes = 256 * 1024;
   std::uint64_t connection_window_bytes = 1024 * 1024;
   std::function<void(std::string_view)> qlog;  ///< JSON-SEQ fragments as they are made; empty: no qlog

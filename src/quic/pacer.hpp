@@ -12,11 +12,14 @@ namespace doxlab::quic::internal {
 
 class Pacer {
  public:
-  explicit Pacer(std::size_t datagram_bytes) : capacity_(10.0 * static_cast<double>(datagram_bytes)), tokens_(capacity_) {}
+  explicit Pacer(std::size_t datagram_bytes)
+      : capacity_(10.0 * static_cast<double>(datagram_bytes)), tokens_(capacity_) {}
 
   /// Times in nanoseconds. Empty: send now. Else: the time from which the next datagram may be sent.
-  std::optional<std::uint64_t> blocked_until(std::uint64_t now, std::uint64_t window_bytes, std::uint64_t rtt_ns) {
-    const double rate = 1.25 * static_cast<double>(window_bytes) / static_cast<double>(std::max<std::uint64_t>(rtt_ns, 1));
+  std::optional<std::uint64_t> blocked_until(std::uint64_t now, std::uint64_t window_bytes,
+                                             std::uint64_t rtt_ns) {
+    const double rate =
+        1.25 * static_cast<double>(window_bytes) / static_cast<double>(std::max<std::uint64_t>(rtt_ns, 1));
     tokens_ = std::min(capacity_, tokens_ + rate * static_cast<double>(now - refilled_));
     refilled_ = now;
     if (tokens_ >= 0) return std::nullopt;

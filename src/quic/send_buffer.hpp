@@ -42,8 +42,8 @@ class SendBuffer {
   std::uint64_t start_ = 0;  ///< stream offset of chunks_.front()
   std::uint64_t sent_ = 0;
   std::uint64_t end_ = 0;
-  std::size_t sent_chunk_ = 0;        ///< where `sent_` lies: index into chunks_
-  std::size_t sent_in_chunk_ = 0;     ///< and octets into that chunk
+  std::size_t sent_chunk_ = 0;     ///< where `sent_` lies: index into chunks_
+  std::size_t sent_in_chunk_ = 0;  ///< and octets into that chunk
   bool fin_ = false, fin_sent_ = false;
 };
 

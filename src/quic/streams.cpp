@@ -52,7 +52,8 @@ std::uint64_t ConnectionState::queued_bytes() const {
 }
 
 void ConnectionState::enqueue(StreamId id, Stream& stream) {
-  if (stream.queued || stream.blocked || stream.awaits_opening || stream.reset_code || !stream.output.has_pending()) {
+  if (stream.queued || stream.blocked || stream.awaits_opening || stream.reset_code ||
+      !stream.output.has_pending()) {
     return;
   }
   stream.queued = true;

@@ -57,7 +57,7 @@ struct EndpointSettings {
   bool certificate_verified = true;
 };
 
-/// One cold lookup. Bytes are IP bytes; packets and bytes count what was sent until the answer, lost
+/// One cold lookup. Bytes are IP bytes; packets and bytes count what was sent until the answer (docs/method.md), lost
 /// packets included; what came after (tickets, acknowledgements, closing) is apart.
 struct PacketsSample {
   std::uint64_t sample = 0;

@@ -7,6 +7,7 @@
 #include <array>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "tls/ssl_state.hpp"
 
@@ -41,8 +42,10 @@ struct Session::State {
   BIO* in = nullptr;   // owned by ssl
   BIO* out = nullptr;  // owned by ssl
   Bytes plaintext;
-  Bytes pending;            // plaintext that waits for the end of the handshake
-  Bytes early;              // client: sent as early data, kept until it is known to be accepted
+  // One entry a write: joined in one record, messages would hang in servers that read one message and then
+  // wait for the socket.
+  std::vector<Bytes> pending;  // waits for the end of the handshake
+  std::vector<Bytes> early;    // client: sent as early data, kept until it is known to be accepted
   std::size_t early_room = 0;     // client: octets that may still go as early data
   bool reading_early = false;     // server: SSL_read_early_data has not come to its end
   bool early_outcome_known = false;
@@ -99,11 +102,12 @@ Result<void> Session::State::handshake() {
 }
 
 Result<void> Session::State::flush_pending() {
-  if (pending.empty()) return {};
-  std::size_t written = 0;
-  ERR_clear_error();
-  // A memory BIO takes everything, so the write is whole or it is a failure.
-  if (SSL_write_ex(ssl.get(), pending.data(), pending.size(), &written) != 1) return fail_for_good();
+  for (const Bytes& bytes : pending) {
+    std::size_t written = 0;
+    ERR_clear_error();
+    // A memory BIO takes everything, so the write is whole or it is a failure.
+    if (SSL_write_ex(ssl.get(), bytes.data(), bytes.size(), &written) != 1) return fail_for_good();
+  }
   pending.clear();
   return {};
 }
@@ -143,7 +147,7 @@ Result<bool> Session::State::write_early(BytesView bytes) {
     return std::unexpected(fail_for_good().error());
   }
   if (!server) {
-    early.insert(early.end(), bytes.begin(), bytes.end());
+    if (!bytes.empty()) early.push_back(to_bytes(bytes));
     early_room -= bytes.size();
   }
   return true;
@@ -159,17 +163,20 @@ Result<void> Session::start() {
   if (s.started) return {};
   s.started = true;
   if (SSL_is_server(s.ssl.get())) return {};
-  if (s.early_room > 0) {
-    // The ClientHello leaves with the first early data; written without any, it announces early data that
-    // later writes fill.
-    const Bytes waiting = std::exchange(s.pending, {});
-    auto sent = s.write_early(waiting);
-    if (!sent) return std::unexpected(sent.error());
-    if (*sent) return {};
-    s.pending = waiting;
+  const std::size_t first = s.pending.empty() ? 0 : s.pending.front().size();
+  if (s.early_room == 0 || first > s.early_room) {
     s.early_room = 0;
+    return s.handshake();
   }
-  return s.handshake();
+  // The ClientHello leaves with the first early data; with none it only announces what later writes fill.
+  std::vector<Bytes> waiting = std::exchange(s.pending, {});
+  if (waiting.empty()) waiting.emplace_back();
+  for (Bytes& bytes : waiting) {
+    const auto sent = s.write_early(bytes);
+    if (!sent) return std::unexpected(sent.error());
+    if (!*sent) s.pending.push_back(std::move(bytes));
+  }
+  return {};
 }
 
 Result<void> Session::receive(BytesView records) {
@@ -199,7 +206,7 @@ Result<void> Session::write(BytesView plaintext) {
     if (!sent) return std::unexpected(sent.error());
     if (*sent) return {};
   }
-  s.pending.insert(s.pending.end(), plaintext.begin(), plaintext.end());
+  s.pending.push_back(to_bytes(plaintext));
   return s.done() ? s.flush_pending() : Result<void>{};
 }
 

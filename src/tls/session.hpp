@@ -28,7 +28,7 @@ class Session {
   /// True if (some of) the plaintext of the last take_plaintext() came as 0-RTT (server).
   bool plaintext_was_early() const;
 
-  /// Encrypts plaintext. Before the handshake is done it goes as early data where that was offered and
+  /// Encrypts plaintext, in records of its own. Before the handshake is done it goes as early data where that was offered and
   /// fits, else it waits. Rejected early data is sent again by itself after the handshake (RFC 8446 §4.2.10).
   Result<void> write(BytesView plaintext);
 

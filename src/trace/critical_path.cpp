@@ -62,13 +62,20 @@ std::optional<CriticalPath> critical_path(std::span<const RecordedPacket> packet
   return path;
 }
 
-Volumes count_volumes(std::span<const RecordedPacket> packets, Timestamp answered) {
+Cut cut_at_answer(std::span<const RecordedPacket> packets, const std::optional<CriticalPath>& path) {
+  if (!path) return {};
+  const auto& answer = packets[path->hops.back().packet];
+  return {.to_server = *answer.delivered, .to_client = answer.sent};
+}
+
+Volumes count_volumes(std::span<const RecordedPacket> packets, const Cut& cut) {
   Volumes out;
   for (const auto& p : packets) {
     if (p.duplicate) continue;
-    const bool before = p.sent <= answered;
-    auto& volume = p.place.direction == Direction::ToServer ? (before ? out.to_server : out.to_server_after)
-                                                            : (before ? out.to_client : out.to_client_after);
+    const bool to_server = p.place.direction == Direction::ToServer;
+    const bool before = to_server ? p.sent < cut.to_server : p.sent <= cut.to_client;
+    auto& volume = to_server ? (before ? out.to_server : out.to_server_after)
+                             : (before ? out.to_client : out.to_client_after);
     ++volume.packets;
     volume.ip_bytes += p.bytes.size();
     if (p.fate != link::Fate::Delivered) ++out.lost;
@@ -76,7 +83,7 @@ Volumes count_volumes(std::span<const RecordedPacket> packets, Timestamp answere
   return out;
 }
 
-std::size_t count_flights(std::span<const RecordedPacket> packets, Timestamp answered) {
+std::size_t count_flights(std::span<const RecordedPacket> packets, const Cut& cut) {
   // Depth of a packet: one more than the deepest packet of the other direction that its sender had
   // received. Packets come in order of `sent`, and a delivery precedes what it causes, so one sweep is enough.
   std::vector<std::size_t> depth(packets.size());
@@ -88,7 +95,7 @@ std::size_t count_flights(std::span<const RecordedPacket> packets, Timestamp ans
       if (earlier.place.direction != p.place.direction && earlier.delivered && *earlier.delivered <= p.sent)
         depth[i] = std::max(depth[i], depth[k] + 1);
     }
-    if (p.place.direction == Direction::ToServer && p.sent <= answered) client_depths.insert(depth[i]);
+    if (p.place.direction == Direction::ToServer && p.sent < cut.to_server) client_depths.insert(depth[i]);
   }
   return client_depths.size();
 }

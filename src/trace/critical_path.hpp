@@ -35,6 +35,16 @@ struct CriticalPath {
 std::optional<CriticalPath> critical_path(std::span<const capture::RecordedPacket> packets, Timestamp started,
                                           Timestamp answered);
 
+/// Where counting ends: packets towards the server count if sent before the packet that completed the answer
+/// was delivered, packets towards the client if sent no later than it. So the acknowledgement of the
+/// answer does not count, however fast the kernel is.
+struct Cut {
+  Timestamp to_server = Timestamp::max();  ///< exclusive
+  Timestamp to_client = Timestamp::max();  ///< inclusive
+};
+/// The cut at the last packet of a path; without a path everything counts.
+Cut cut_at_answer(std::span<const capture::RecordedPacket> packets, const std::optional<CriticalPath>& path);
+
 /// Packets and bytes of one direction.
 struct Volume {
   std::uint64_t packets = 0;
@@ -44,16 +54,16 @@ struct Volume {
 /// What a lookup put on the wire: each direction as handed to the link (lost packets included), up to the
 /// answer and after it (tickets, acknowledgements, closing).
 struct Volumes {
-  Volume to_server, to_client;              ///< sent at or before `answered`
+  Volume to_server, to_client;              ///< before the cut
   Volume to_server_after, to_client_after;
   std::uint64_t lost = 0;                   ///< of all of them, dropped by the link
 };
 /// Duplicates made by the link count once, as what was sent.
-Volumes count_volumes(std::span<const capture::RecordedPacket> packets, Timestamp answered);
+Volumes count_volumes(std::span<const capture::RecordedPacket> packets, const Cut& cut);
 
-/// Client flights until the answer: groups of client packets that follow from the same knowledge, that is
+/// Client flights before the cut: groups of client packets that follow from the same knowledge, that is
 /// with the same depth of packets received before them. A pure ACK sent while a flight's answer is on its
 /// way belongs to the flight of its depth.
-std::size_t count_flights(std::span<const capture::RecordedPacket> packets, Timestamp answered);
+std::size_t count_flights(std::span<const capture::RecordedPacket> packets, const Cut& cut);
 
 }  // namespace doxlab::trace

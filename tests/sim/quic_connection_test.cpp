@@ -1,4 +1,5 @@
-// Two QUIC ends in virtual time, once the handshake is behind them: streams, limits, ends, and hostile datagrams.
+// Two QUIC ends in virtual time, once the handshake is behind them: streams, limits, ends, and hostile
+// datagrams.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -17,8 +18,8 @@ constexpr Timestamp kStart{1h};
 
 /// A client and an echoing server with the handshake done.
 struct Connected {
-  explicit Connected(Options client_options = {}, EndpointOptions server_options = {}, link::Impairments path = {},
-                     RawQuicServer::Handler handler = test::echo())
+  explicit Connected(Options client_options = {}, EndpointOptions server_options = {},
+                     link::Impairments path = {}, RawQuicServer::Handler handler = test::echo())
       : server(std::make_shared<RawQuicServer>(server_tls, server_options, std::move(handler))) {
     auto made = std::make_unique<RawQuicClient>(client_tls, client_options, "doq", kStart);
     client = made.get();
@@ -55,7 +56,8 @@ TEST(QuicStreams, ManyStreamsShareTheConnectionFairly) {
   }
   // When the first is whole, each of the others is nearly so.
   ASSERT_TRUE(ends.pair->run([&] {
-    return std::ranges::any_of(streams, [&](StreamId s) { return ends.client->received(s).size() == 20'000; });
+    return std::ranges::any_of(streams,
+                               [&](StreamId s) { return ends.client->received(s).size() == 20'000; });
   }));
   for (const StreamId s : streams) EXPECT_GT(ends.client->received(s).size(), 8'000u) << "stream " << s;
   for (std::uint8_t i = 0; i < 20; ++i) EXPECT_TRUE(ends.echoes(streams[i], pattern(20'000, i)));
@@ -69,14 +71,16 @@ TEST(QuicStreams, DataLargerThanEveryWindowArrives) {
   server.connection = small;
   Connected ends(small, server);
   ends.client->on_event = [&](Event& event) {
-    if (const auto* data = std::get_if<StreamData>(&event)) ends.connection->consumed(data->id, data->data.size());
+    if (const auto* data = std::get_if<StreamData>(&event))
+      ends.connection->consumed(data->id, data->data.size());
   };
   std::vector<StreamId> streams;
   for (std::uint8_t i = 0; i < 5; ++i) {
     streams.push_back(*ends.connection->open_bidirectional());
     ends.connection->write(streams.back(), pattern(40'000, i), true);
   }
-  for (std::uint8_t i = 0; i < 5; ++i) EXPECT_TRUE(ends.echoes(streams[i], pattern(40'000, i), 600s)) << int{i};
+  for (std::uint8_t i = 0; i < 5; ++i)
+    EXPECT_TRUE(ends.echoes(streams[i], pattern(40'000, i), 600s)) << int{i};
   ends.pair->run_for(1s);
   EXPECT_EQ(ends.connection->queued_bytes(), 0u);
 }
@@ -90,7 +94,8 @@ TEST(QuicStreams, BulkDataSurvivesBurstLoss) {
     path.burst = link::GilbertElliott{.p = 0.02, .r = 0.3};
     ends.pair->link = test::VirtualLink(path);
     ends.client->on_event = [&](Event& event) {
-      if (const auto* data = std::get_if<StreamData>(&event)) ends.connection->consumed(data->id, data->data.size());
+      if (const auto* data = std::get_if<StreamData>(&event))
+        ends.connection->consumed(data->id, data->data.size());
     };
     const StreamId stream = *ends.connection->open_bidirectional();
     ends.connection->write(stream, pattern(300'000, 1), true);
@@ -225,7 +230,8 @@ TEST(QuicClose, AlpnMismatchIsRefusedWithTheAlert) {
   auto made = std::make_unique<RawQuicClient>(client_tls, Options{}, "h3", kStart);
   auto* client = made.get();
   DatagramPair pair(std::move(made), server, {}, kStart);
-  ASSERT_TRUE(pair.run([&] { return client->find<Closed>() != nullptr && server->find<Closed>() != nullptr; }));
+  ASSERT_TRUE(
+      pair.run([&] { return client->find<Closed>() != nullptr && server->find<Closed>() != nullptr; }));
   EXPECT_EQ(client->find<Closed>()->kind, CloseKind::PeerTransport);
   EXPECT_EQ(client->find<Closed>()->code, 0x178u);  // CRYPTO_ERROR + no_application_protocol
   EXPECT_EQ(server->find<Closed>()->kind, CloseKind::Refused);
@@ -240,7 +246,8 @@ TEST(QuicClose, IdleTimeoutIsTheSmallerOfBothAndSilent) {
   ends.pair->run_for(1s);
   const std::size_t sent = ends.pair->link.log().size();
   const Timestamp last = ends.pair->link.log().back().at;
-  ASSERT_TRUE(ends.pair->run([&] { return ends.client->find<Closed>() != nullptr && ends.server->find<Closed>() != nullptr; }));
+  ASSERT_TRUE(ends.pair->run(
+      [&] { return ends.client->find<Closed>() != nullptr && ends.server->find<Closed>() != nullptr; }));
   EXPECT_EQ(ends.client->find<Closed>()->kind, CloseKind::IdleTimeout);
   EXPECT_EQ(ends.server->find<Closed>()->kind, CloseKind::IdleTimeout);
   EXPECT_EQ(ends.pair->link.log().size(), sent);
@@ -305,8 +312,8 @@ TEST(QuicHostile, RandomAndDamagedDatagramsNeverHurtAGoodConnection) {
         if (i % 4 == 2) junk.resize(random() % (junk.size() + 1));
         if (i % 4 == 3) junk.insert(junk.end(), junk.begin(), junk.end());
       }
-      ends.server->receive(test::server_address(), random() % 2 != 0 ? test::client_address() : stranger, junk,
-                           ends.pair->now);
+      ends.server->receive(test::server_address(), random() % 2 != 0 ? test::client_address() : stranger,
+                           junk, ends.pair->now);
       ends.client->receive(junk, ends.pair->now);
     }
     ASSERT_TRUE(ends.echoes(stream, pattern(50, 1))) << "round " << round;
@@ -326,7 +333,8 @@ TEST(QuicHostile, DamagedHandshakesNeverCrashAndTheServerForgetsThem) {
     DatagramPair pair(std::make_unique<RawQuicClient>(client_tls, Options{}, "doq", now), server, {}, now);
     pair.link.tamper = [&](Direction, std::size_t, Bytes& payload) {
       if (random() % 2 == 0) return;
-      for (int flips = 0; flips < 3; ++flips) payload[random() % payload.size()] ^= static_cast<std::uint8_t>(random());
+      for (int flips = 0; flips < 3; ++flips)
+        payload[random() % payload.size()] ^= static_cast<std::uint8_t>(random());
     };
     pair.run_for(3s);
     now = pair.now;

@@ -27,10 +27,13 @@ struct Exchange {
 
   explicit Exchange(Plan plan, std::shared_ptr<RawQuicServer> existing_server = nullptr,
                     const TicketReceived* ticket = nullptr, BytesView token = {}, Timestamp start = kStart)
-      : server_tls(plan.server_tls), client_tls(plan.client_tls),
-        server(existing_server ? existing_server : std::make_shared<RawQuicServer>(server_tls, plan.server, test::echo())) {
-    auto made = std::make_unique<RawQuicClient>(client_tls, plan.client, "doq", start, ticket ? &ticket->ticket : nullptr,
-                                                ticket ? BytesView(ticket->transport_parameters) : BytesView(), token);
+      : server_tls(plan.server_tls),
+        client_tls(plan.client_tls),
+        server(existing_server ? existing_server
+                               : std::make_shared<RawQuicServer>(server_tls, plan.server, test::echo())) {
+    auto made = std::make_unique<RawQuicClient>(
+        client_tls, plan.client, "doq", start, ticket ? &ticket->ticket : nullptr,
+        ticket ? BytesView(ticket->transport_parameters) : BytesView(), token);
     client = made.get();
     client->on_event = [this](Event& event) {
       if (std::holds_alternative<HandshakeCompleted>(event)) {
@@ -55,7 +58,8 @@ struct Exchange {
   }
 
   bool run(Duration limit = 60s) {
-    return pair->run([this] { return answers > 0 || client->find<Closed>() != nullptr; }, limit) && answers > 0;
+    return pair->run([this] { return answers > 0 || client->find<Closed>() != nullptr; }, limit) &&
+           answers > 0;
   }
 
   tls::ServerContext server_tls;
@@ -86,7 +90,8 @@ TEST(QuicHandshake, TakesOneRoundTripAndTheAnswerTwo) {
 }
 
 TEST(QuicHandshake, ClassicalClientHelloStallsAtTheAmplificationLimit) {
-  // One datagram of 1232 bytes allows 3696 in return; a chain of 3900 bytes does not fit: one round trip more.
+  // One datagram of 1232 bytes allows 3696 in return; a chain of 3900 bytes does not fit: one round trip
+  // more.
   Exchange exchange(plan_with_groups("X25519"));
   ASSERT_TRUE(exchange.run());
   EXPECT_EQ(exchange.handshake_at, 80ms) << exchange.pair->link.transcript();

@@ -12,8 +12,12 @@
 
 namespace doxlab::test {
 
-inline SocketAddress client_address(std::uint16_t port = 40000) { return {IpAddress::v4({192, 0, 2, 1}), port}; }
-inline SocketAddress server_address() { return {IpAddress::v4({192, 0, 2, 53}), 853}; }
+inline SocketAddress client_address(std::uint16_t port = 40000) {
+  return {IpAddress::v4({192, 0, 2, 1}), port};
+}
+inline SocketAddress server_address() {
+  return {IpAddress::v4({192, 0, 2, 53}), 853};
+}
 
 /// The query's bytes with QR set: a response to it.
 inline Bytes response_to(BytesView query) {
@@ -27,8 +31,11 @@ class DatagramPair {
   DatagramPair(std::unique_ptr<transport::ClientSession> client_session,
                std::shared_ptr<transport::DatagramServer> datagram_server, link::Impairments impairments = {},
                Timestamp start = Timestamp{1h})
-      : link(std::move(impairments)), client(std::move(client_session)), server(std::move(datagram_server)),
-        now(start), started(start) {}
+      : link(std::move(impairments)),
+        client(std::move(client_session)),
+        server(std::move(datagram_server)),
+        now(start),
+        started(start) {}
 
   VirtualLink link;
   std::unique_ptr<transport::ClientSession> client;
@@ -107,7 +114,8 @@ class DatagramPair {
       if (auto answer = handler(*query)) server->answer(query->handle, *answer, now);
     }
     while (auto out = client->poll_output(now)) link.send(link::Direction::ToServer, std::move(*out), now);
-    while (auto out = server->poll_output(now)) link.send(link::Direction::ToClient, std::move(out->payload), now);
+    while (auto out = server->poll_output(now))
+      link.send(link::Direction::ToClient, std::move(out->payload), now);
     while (auto event = client->poll_event()) {
       events.push_back(std::move(*event));
       event_times.push_back(now);

@@ -15,9 +15,9 @@ namespace doxlab::test {
 
 class RawQuicClient final : public transport::ClientSession {
  public:
-  RawQuicClient(const tls::ClientContext& context, const quic::Options& options, const std::string& alpn, Timestamp now,
-                const tls::Ticket* ticket = nullptr, BytesView transport_parameters = {}, BytesView token = {},
-                SocketAddress local = client_address())
+  RawQuicClient(const tls::ClientContext& context, const quic::Options& options, const std::string& alpn,
+                Timestamp now, const tls::Ticket* ticket = nullptr, BytesView transport_parameters = {},
+                BytesView token = {}, SocketAddress local = client_address())
       : local_(local) {
     quic::ClientParameters parameters;
     parameters.server_name = kServerName;
@@ -99,7 +99,8 @@ class RawQuicServer final : public transport::DatagramServer {
     return nullptr;
   }
 
-  void receive(const SocketAddress& local, const SocketAddress& peer, BytesView datagram, Timestamp now) override {
+  void receive(const SocketAddress& local, const SocketAddress& peer, BytesView datagram,
+               Timestamp now) override {
     endpoint.receive(local, peer, datagram, now);
     drain(now);
   }

@@ -40,7 +40,8 @@ class VirtualLink {
   void send(link::Direction direction, Bytes payload, Timestamp now) {
     constexpr std::size_t kHeaders = 28;  // IPv4 and UDP
     const std::size_t index = count_[side(direction)]++;
-    const auto verdict = path_.accept({.direction = direction, .index = index}, payload.size() + kHeaders, 20, now);
+    const auto verdict =
+        path_.accept({.direction = direction, .index = index}, payload.size() + kHeaders, 20, now);
     const bool dropped = verdict.fate != link::Fate::Delivered || (drop && drop(direction, index, payload));
     log_.push_back({now, direction, payload.size(), dropped, payload});
     if (dropped) return;
@@ -78,8 +79,9 @@ class VirtualLink {
   std::string transcript() const {
     std::string out;
     for (const Sent& s : log_) {
-      out += std::to_string(to_ms(s.at.time_since_epoch())) + " ms  " + std::string(link::to_string(s.direction)) + "  " +
-             std::to_string(s.bytes) + (s.dropped ? "  lost\n" : "\n");
+      out += std::to_string(to_ms(s.at.time_since_epoch())) + " ms  " +
+             std::string(link::to_string(s.direction)) + "  " + std::to_string(s.bytes) +
+             (s.dropped ? "  lost\n" : "\n");
     }
     return out;
   }

@@ -18,7 +18,10 @@ using quic::StreamId;
 class DoqClient final : public ClientSession {
  public:
   DoqClient(const ClientOptions& options, std::unique_ptr<quic::Connection> connection, Timestamp now)
-      : tls_(options.tls), local_(options.local), remote_(options.remote), connection_(std::move(connection)),
+      : tls_(options.tls),
+        local_(options.local),
+        remote_(options.remote),
+        connection_(std::move(connection)),
         last_now_(now) {}
 
   QueryHandle submit(BytesView query) override {
@@ -92,7 +95,9 @@ class DoqClient final : public ClientSession {
     bool answered = false;
   };
 
-  void fail_query(QueryHandle handle, std::string reason) { events_.push_back(QueryFailed{handle, std::move(reason)}); }
+  void fail_query(QueryHandle handle, std::string reason) {
+    events_.push_back(QueryFailed{handle, std::move(reason)});
+  }
 
   // 0-RTT can be replayed, so only what changes nothing may use it (RFC 9250 §4.5).
   bool may_go_now(const Query& query) const {
@@ -155,7 +160,8 @@ class DoqClient final : public ClientSession {
     exchange.answered = true;
     if (answer.size() < dns::kHeaderOctets) return protocol_error("an answer shorter than a DNS header");
     if (dns::message_id(answer) != 0) return protocol_error("an answer with a message ID");
-    if (dns::has_edns_option(answer, dns::kOptionKeepalive)) return protocol_error("edns-tcp-keepalive in an answer");
+    if (dns::has_edns_option(answer, dns::kOptionKeepalive))
+      return protocol_error("edns-tcp-keepalive in an answer");
     dns::set_message_id(answer, exchange.query.id);
     if (!dns::is_answer_to(exchange.query.message, answer)) {
       return fail_query(exchange.query.handle, "the answer is to another question");
@@ -210,9 +216,10 @@ class DoqClient final : public ClientSession {
         return std::format("the server closed: {}{}{}", to_string(doq_error_from(event.code)),
                            event.detail.empty() ? "" : ", ", event.detail);
       case quic::CloseKind::PeerTransport:
-        return std::format("the server closed: QUIC error {:#x}{}{}", event.code, event.detail.empty() ? "" : ", ",
-                           event.detail);
-      default: return event.detail;
+        return std::format("the server closed: QUIC error {:#x}{}{}", event.code,
+                           event.detail.empty() ? "" : ", ", event.detail);
+      default:
+        return event.detail;
     }
   }
 

@@ -29,7 +29,8 @@ class DoqServer final : public DatagramServer {
   explicit DoqServer(const ServerOptions& options)
       : tls_(options.tls), limits_(options.limits), endpoint_(*tls_, endpoint_options(options)) {}
 
-  void receive(const SocketAddress& local, const SocketAddress& peer, BytesView datagram, Timestamp now) override {
+  void receive(const SocketAddress& local, const SocketAddress& peer, BytesView datagram,
+               Timestamp now) override {
     endpoint_.receive(local, peer, datagram, now);
     handle_events(now);
   }
@@ -48,7 +49,8 @@ class DoqServer final : public DatagramServer {
 
   std::optional<Output> poll_output(Timestamp now) override {
     do {
-      if (auto datagram = endpoint_.poll_datagram(now)) return Output{datagram->peer, std::move(datagram->payload)};
+      if (auto datagram = endpoint_.poll_datagram(now))
+        return Output{datagram->peer, std::move(datagram->payload)};
     } while (handle_events(now));  // what is learnt while sending may want an answer
     return std::nullopt;
   }
@@ -100,7 +102,8 @@ class DoqServer final : public DatagramServer {
   };
   struct Peer {
     std::map<StreamId, Stream> streams;
-    std::vector<std::pair<StreamId, Bytes>> held;  ///< early queries that must not run before the handshake is done
+    std::vector<std::pair<StreamId, Bytes>>
+        held;  ///< early queries that must not run before the handshake is done
     double cancels_left = kCancelBurst;
     Timestamp cancels_refilled{};
   };
@@ -226,7 +229,8 @@ class DoqServer final : public DatagramServer {
     const double elapsed = std::chrono::duration<double>(now - peer.cancels_refilled).count();
     peer.cancels_left = std::min(kCancelBurst, peer.cancels_left + elapsed * kCancelsPerSecond) - 1;
     peer.cancels_refilled = now;
-    if (peer.cancels_left < 0) connection.close(code(DoqError::ExcessiveLoad), "too many cancelled queries", now);
+    if (peer.cancels_left < 0)
+      connection.close(code(DoqError::ExcessiveLoad), "too many cancelled queries", now);
   }
 
   void on(ConnectionKey key, quic::Connection& connection, quic::StreamClosed& event, Timestamp) {
@@ -284,7 +288,7 @@ class DoqServer final : public DatagramServer {
   std::unordered_map<ConnectionKey, Peer> peers_;
   std::map<QueryHandle, Place> places_;  ///< queries that still want an answer
   std::deque<IncomingQuery> queries_;
-  std::deque<Unfinished> unfinished_;    ///< by deadline
+  std::deque<Unfinished> unfinished_;  ///< by deadline
   std::size_t buffered_bytes_ = 0;
   std::uint64_t next_handle_ = 1;
 };

@@ -32,12 +32,15 @@ struct Ends {
   Bytes initial(BytesView token = {}) const { return *client(token)->poll_datagram(kNow); }
 };
 
-bool is_retry(const Bytes& packet) { return (packet[0] & 0xf0) == 0xf0; }
+bool is_retry(const Bytes& packet) {
+  return (packet[0] & 0xf0) == 0xf0;
+}
 
 Bytes long_packet(std::uint32_t version, std::size_t size, std::size_t dcid_length = 8) {
   Bytes packet(size);
   packet[0] = 0xc0;
-  for (int i = 0; i < 4; ++i) packet[static_cast<std::size_t>(1 + i)] = static_cast<std::uint8_t>(version >> (24 - 8 * i));
+  for (int i = 0; i < 4; ++i)
+    packet[static_cast<std::size_t>(1 + i)] = static_cast<std::uint8_t>(version >> (24 - 8 * i));
   packet[5] = static_cast<std::uint8_t>(dcid_length);
   packet[6 + dcid_length] = 8;
   return packet;
@@ -61,7 +64,8 @@ TEST(Endpoint, UnknownVersionIsAnsweredWithVersionNegotiation) {
   EXPECT_TRUE(versions.contains(1));
   EXPECT_TRUE(versions.contains(0x6b3343cf));
   EXPECT_EQ(versions.size(), 3u);
-  EXPECT_EQ(*versions.rbegin() == 0x6b3343cf ? *std::next(versions.begin()) & 0x0f0f0f0f : *versions.rbegin() & 0x0f0f0f0f,
+  EXPECT_EQ(*versions.rbegin() == 0x6b3343cf ? *std::next(versions.begin()) & 0x0f0f0f0f
+                                             : *versions.rbegin() & 0x0f0f0f0f,
             0x0a0a0a0au);
   EXPECT_FALSE(endpoint.poll_datagram(kNow));
   EXPECT_EQ(endpoint.connections(), 0u);
@@ -215,7 +219,12 @@ TEST(Endpoint, RandomDatagramsNeverMakeAConnection) {
     for (auto& octet : junk) octet = static_cast<std::uint8_t>(random());
     if (junk.size() > 7 && i % 2 == 0) {
       // Looks like an Initial of version 1 with plausible connection IDs.
-      const Bytes start = {static_cast<std::uint8_t>(0xc0 | (junk[0] & 0x3f)), 0, 0, 0, 1, static_cast<std::uint8_t>(junk[5] % 21)};
+      const Bytes start = {static_cast<std::uint8_t>(0xc0 | (junk[0] & 0x3f)),
+                           0,
+                           0,
+                           0,
+                           1,
+                           static_cast<std::uint8_t>(junk[5] % 21)};
       std::copy(start.begin(), start.end(), junk.begin());
     }
     endpoint.receive(kServer, kClient, junk, kNow);
@@ -235,12 +244,15 @@ TEST(AddressTokens, ProveTheAddressTheyWereMadeFor) {
   EXPECT_NE(ngtcp2_cid_eq(&found, &original), 0);
   EXPECT_EQ(tokens.check(token, 1, other, retry, now, found), internal::TokenVerdict::Invalid);
   EXPECT_NE(tokens.check(token, 1, kClient, original, now, found), internal::TokenVerdict::Retry);
-  EXPECT_EQ(tokens.check(token, 1, kClient, retry, now + 11 * NGTCP2_SECONDS, found), internal::TokenVerdict::Invalid);
-  EXPECT_EQ(internal::AddressTokens().check(token, 1, kClient, retry, now, found), internal::TokenVerdict::Unknown);
+  EXPECT_EQ(tokens.check(token, 1, kClient, retry, now + 11 * NGTCP2_SECONDS, found),
+            internal::TokenVerdict::Invalid);
+  EXPECT_EQ(internal::AddressTokens().check(token, 1, kClient, retry, now, found),
+            internal::TokenVerdict::Unknown);
 
   const Bytes regular = tokens.make_regular(kClient, now);
   EXPECT_NE(regular[0], token[0]);
-  EXPECT_EQ(tokens.check(regular, 1, other, original, now + 3600 * NGTCP2_SECONDS, found), internal::TokenVerdict::Regular)
+  EXPECT_EQ(tokens.check(regular, 1, other, original, now + 3600 * NGTCP2_SECONDS, found),
+            internal::TokenVerdict::Regular)
       << "a NEW_TOKEN token holds for the address with any port";
   EXPECT_EQ(tokens.check(regular, 1, {IpAddress::v4({203, 0, 113, 9}), 40000}, original, now, found),
             internal::TokenVerdict::Unknown);

@@ -53,6 +53,25 @@ TEST(Session, CarriesPlaintextBothWays) {
   EXPECT_EQ(loop.from_server, "answer");
 }
 
+TEST(Session, EachWriteHasItsOwnRecordAlsoIfItHadToWait) {
+  Contexts contexts;
+  Loopback loop(contexts.client, contexts.server);
+  ASSERT_TRUE(loop.client.write(as_bytes("one")));
+  ASSERT_TRUE(loop.client.write(as_bytes("two")));
+  loop.start();
+  ASSERT_TRUE(loop.server.receive(loop.client.take_output()));
+  ASSERT_TRUE(loop.client.receive(loop.server.take_output()));
+  const Bytes flight = loop.client.take_output();
+  // The two records end the flight: header, text, content type, tag.
+  constexpr std::size_t kRecord = 5 + 3 + 1 + 16;
+  ASSERT_GT(flight.size(), 2 * kRecord);
+  for (const std::size_t from_end : {2 * kRecord, kRecord}) {
+    EXPECT_EQ(to_hex(BytesView(flight).last(from_end).first(5)), "1703030014");
+  }
+  ASSERT_TRUE(loop.server.receive(flight));
+  EXPECT_EQ(as_text(loop.server.take_plaintext()), "onetwo");
+}
+
 TEST(Session, CarriesMoreThanOneRecord) {
   Contexts contexts;
   Loopback loop(contexts.client, contexts.server);
@@ -378,6 +397,19 @@ TEST(EarlyDataTest, WhatDoesNotFitWaits) {
   at_once.handshake();
   EXPECT_EQ(at_once.from_client, large + large);
   EXPECT_EQ(at_once.client.info().early_data, EarlyData::NotOffered);
+}
+
+TEST(EarlyDataTest, OfSeveralWritesThoseThatFitGoAndTheOthersFollowInOrder) {
+  Contexts contexts(1000);
+  const Ticket ticket = contexts.ticket();
+  Loopback loop(contexts.client, contexts.server, &ticket);
+  const std::string a(600, 'a'), b(600, 'b'), c(10, 'c');
+  for (const std::string& text : {a, b, c}) ASSERT_TRUE(loop.client.write(as_bytes(text)));
+  loop.start();
+  ASSERT_TRUE(loop.server.receive(loop.client.take_output()));
+  EXPECT_EQ(as_text(loop.server.take_plaintext()), a);
+  loop.run();
+  EXPECT_EQ(loop.from_client, b + c);
 }
 
 TEST(EarlyDataTest, NothingWrittenStillCompletes) {

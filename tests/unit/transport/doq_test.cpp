@@ -2,53 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "dns/message.hpp"
-#include "dns/scan.hpp"
-#include "support/datagram_pair.hpp"
-#include "support/raw_quic.hpp"
-#include "support/tls_contexts.hpp"
+#include <map>
+#include <stdexcept>
+
+#include "unit/transport/doq_world.hpp"
 
 namespace doxlab::transport {
 namespace {
 
 using test::DatagramPair;
-
-Bytes query_for(std::string_view name, std::uint16_t id = 0x1234) {
-  return *dns::compose_query(name, 1, {.id = id});
-}
-
-struct World {
-  ClientOptions client;
-  ServerOptions server;
-
-  World() {
-    client.tls = std::make_shared<tls::ClientContext>(test::client_tls_options());
-    client.server_name = test::kServerName;
-    client.local = test::client_address();
-    client.remote = test::server_address();
-    server.tls = std::make_shared<tls::ServerContext>(test::server_tls_options("doq"));
-  }
-
-  DatagramPair pair(link::Impairments impairments = {}) const {
-    return {make_doq_client(client, Timestamp{1h}).value(), make_doq_server(server), std::move(impairments)};
-  }
-};
-
-Bytes framed(BytesView message) {
-  Bytes out = {static_cast<std::uint8_t>(message.size() >> 8), static_cast<std::uint8_t>(message.size())};
-  out.insert(out.end(), message.begin(), message.end());
-  return out;
-}
-
-Bytes with_keepalive(Bytes message) {
-  // An OPT record with option 11 of length 0, and ARCOUNT 1; the message has no OPT of its own.
-  const Bytes opt = {0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 4, 0, 11, 0, 0};
-  message.insert(message.end(), opt.begin(), opt.end());
-  message[11] = 1;
-  return message;
-}
-
-Bytes plain_query(std::uint16_t id = 0) { return *dns::compose_query("example.com.", 1, {.id = id, .edns = false}); }
+using World = DoqWorld;
 
 TEST(Doq, ColdQueryIsAnsweredAfterTwoRoundTrips) {
   World world;
@@ -159,8 +122,8 @@ TEST(Doq, EarlyUpdateOfAnotherClientIsHeldUntilTheHandshakeIsDone) {
   first.client->start(first.now);
   ASSERT_TRUE(first.run([&] { return first.find<TicketReceived>() != nullptr; }));
   const TicketReceived ticket = *first.find<TicketReceived>();
-  auto raw = std::make_unique<test::RawQuicClient>(*world.client.tls, quic::Options{}, "doq", first.now, &ticket.ticket,
-                                                   ticket.transport_parameters);
+  auto raw = std::make_unique<test::RawQuicClient>(*world.client.tls, quic::Options{}, "doq", first.now,
+                                                   &ticket.ticket, ticket.transport_parameters);
   Bytes update = plain_query();
   update[2] = 5 << 3;
   const auto stream = raw->connection->open_bidirectional();
@@ -177,7 +140,8 @@ TEST(Doq, ManyQueriesShareAConnectionAndKeepTheirIds) {
   auto pair = world.pair();
   std::map<QueryHandle, Bytes> sent;
   for (std::uint16_t i = 0; i < 250; ++i) {
-    const Bytes query = query_for("q" + std::to_string(i) + ".example.", static_cast<std::uint16_t>(1000 + i));
+    const Bytes query =
+        query_for("q" + std::to_string(i) + ".example.", static_cast<std::uint16_t>(1000 + i));
     sent[pair.client->submit(query)] = query;
   }
   pair.client->start(pair.now);
@@ -258,7 +222,8 @@ TEST(Doq, WrongCertificateNameIsRefusedWithTheReason) {
   pair.client->start(pair.now);
   ASSERT_TRUE(pair.run_to<Closed>());
   EXPECT_FALSE(pair.find<Closed>()->clean);
-  EXPECT_NE(pair.find<Closed>()->reason.find("certificate"), std::string::npos) << pair.find<Closed>()->reason;
+  EXPECT_NE(pair.find<Closed>()->reason.find("certificate"), std::string::npos)
+      << pair.find<Closed>()->reason;
   EXPECT_EQ(pair.count<QueryFailed>(), 1u);
 }
 
@@ -295,226 +260,6 @@ TEST(Doq, QueriesThatMustNotBeSentFailAtOnce) {
   pair.client->submit(with_keepalive(plain_query()));
   pair.flush();
   EXPECT_EQ(pair.count<QueryFailed>(), 3u);
-}
-
-/// What a client does on its stream, and the error code that the server closes with.
-struct Misdeed {
-  const char* name;
-  std::function<void(quic::Connection&)> deed;
-  std::uint64_t code;
-};
-
-class DoqServerAgainst : public testing::TestWithParam<Misdeed> {};
-
-TEST_P(DoqServerAgainst, ClosesWithTheCode) {
-  World world;
-  auto raw = std::make_unique<test::RawQuicClient>(*world.client.tls, quic::Options{}, "doq", Timestamp{1h});
-  auto& client = *raw;
-  client.on_event = [&](quic::Event& event) {
-    if (std::holds_alternative<quic::HandshakeCompleted>(event)) GetParam().deed(*client.connection);
-  };
-  DatagramPair pair(std::move(raw), make_doq_server(world.server));
-  ASSERT_TRUE(pair.run([&] { return client.find<quic::Closed>() != nullptr; })) << pair.link.transcript();
-  EXPECT_EQ(client.find<quic::Closed>()->kind, quic::CloseKind::PeerApplication);
-  EXPECT_EQ(client.find<quic::Closed>()->code, GetParam().code);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Clients, DoqServerAgainst,
-    testing::Values(
-        Misdeed{"NonzeroMessageId",
-                [](quic::Connection& c) { c.write(*c.open_bidirectional(), framed(plain_query(7)), true); }, 2},
-        Misdeed{"FinBeforeTheWholeMessage",
-                [](quic::Connection& c) {
-                  Bytes part = framed(plain_query());
-                  part.pop_back();
-                  c.write(*c.open_bidirectional(), part, true);
-                }, 2},
-        Misdeed{"FinInsideTheLength", [](quic::Connection& c) { c.write(*c.open_bidirectional(), Bytes{0}, true); }, 2},
-        Misdeed{"FinWithoutAByte", [](quic::Connection& c) { c.write(*c.open_bidirectional(), {}, true); }, 2},
-        Misdeed{"TrailingBytes",
-                [](quic::Connection& c) {
-                  Bytes more = framed(plain_query());
-                  more.push_back(0);
-                  c.write(*c.open_bidirectional(), more, true);
-                }, 2},
-        Misdeed{"SecondQuery",
-                [](quic::Connection& c) {
-                  const auto stream = *c.open_bidirectional();
-                  c.write(stream, framed(plain_query()), false);
-                  c.write(stream, framed(plain_query()), true);
-                }, 2},
-        Misdeed{"Keepalive",
-                [](quic::Connection& c) { c.write(*c.open_bidirectional(), framed(with_keepalive(plain_query())), true); },
-                2},
-        Misdeed{"EmptyMessage", [](quic::Connection& c) { c.write(*c.open_bidirectional(), Bytes{0, 0}, true); }, 2},
-        Misdeed{"HalfAQueryForEver",
-                [](quic::Connection& c) { c.write(*c.open_bidirectional(), Bytes{0, 40, 0}, false); }, 2},
-        Misdeed{"NoFin",
-                [](quic::Connection& c) { c.write(*c.open_bidirectional(), framed(plain_query()), false); }, 2}),
-    [](const auto& param) { return param.param.name; });
-
-TEST(DoqServer, EveryCutOfAQueryIsFine) {
-  World world;
-  const Bytes wire = framed(plain_query());
-  auto raw = std::make_unique<test::RawQuicClient>(*world.client.tls, quic::Options{}, "doq", Timestamp{1h});
-  auto& client = *raw;
-  DatagramPair pair(std::move(raw), make_doq_server(world.server));
-  ASSERT_TRUE(pair.run([&] { return client.find<quic::HandshakeCompleted>() != nullptr; }));
-  for (std::size_t cut = 1; cut < wire.size(); ++cut) {
-    const auto stream = client.connection->open_bidirectional();
-    ASSERT_TRUE(stream);
-    client.connection->write(*stream, BytesView(wire).first(cut), false);
-    pair.run_for(50ms);
-    client.connection->write(*stream, BytesView(wire).subspan(cut), true);
-    ASSERT_TRUE(pair.run([&] { return client.received(*stream).size() == wire.size(); })) << "cut at " << cut;
-  }
-  EXPECT_EQ(client.find<quic::Closed>(), nullptr);
-}
-
-TEST(DoqServer, UnidirectionalStreamsAreNotAllowed) {
-  World world;
-  auto raw = std::make_unique<test::RawQuicClient>(*world.client.tls, quic::Options{}, "doq", Timestamp{1h});
-  auto& client = *raw;
-  DatagramPair pair(std::move(raw), make_doq_server(world.server));
-  ASSERT_TRUE(pair.run([&] { return client.find<quic::HandshakeCompleted>() != nullptr; }));
-  EXPECT_FALSE(client.connection->open_unidirectional());
-}
-
-TEST(DoqServer, ResetOfAQueryStopsTheWorkAndResetsTheAnswer) {
-  World world;
-  auto raw = std::make_unique<test::RawQuicClient>(*world.client.tls, quic::Options{}, "doq", Timestamp{1h});
-  auto& client = *raw;
-  DatagramPair pair(std::move(raw), make_doq_server(world.server));
-  pair.handler = [](const IncomingQuery&) { return std::nullopt; };
-  ASSERT_TRUE(pair.run([&] { return client.find<quic::HandshakeCompleted>() != nullptr; }));
-  const auto stream = *client.connection->open_bidirectional();
-  client.connection->write(stream, framed(plain_query()), false);
-  ASSERT_TRUE(pair.run([&] { return !pair.queries.empty(); }));
-  client.connection->reset(stream, 3);
-  ASSERT_TRUE(pair.run([&] { return client.find<quic::StreamReset>() != nullptr; }));
-  EXPECT_EQ(client.find<quic::StreamReset>()->code, 3u);
-  pair.server->answer(pair.queries[0].handle, test::response_to(pair.queries[0].message), pair.now);
-  pair.run_for(1s);
-  EXPECT_TRUE(client.received(stream).empty());
-}
-
-TEST(DoqServer, StopSendingAbandonsTheQuery) {
-  World world;
-  auto raw = std::make_unique<test::RawQuicClient>(*world.client.tls, quic::Options{}, "doq", Timestamp{1h});
-  auto& client = *raw;
-  DatagramPair pair(std::move(raw), make_doq_server(world.server));
-  pair.handler = [](const IncomingQuery&) { return std::nullopt; };
-  ASSERT_TRUE(pair.run([&] { return client.find<quic::HandshakeCompleted>() != nullptr; }));
-  const auto stream = *client.connection->open_bidirectional();
-  client.connection->write(stream, framed(plain_query()), true);
-  ASSERT_TRUE(pair.run([&] { return !pair.queries.empty(); }));
-  client.connection->stop_sending(stream, 3);
-  ASSERT_TRUE(pair.run([&] { return client.find<quic::StreamClosed>() != nullptr; }));
-  pair.server->answer(pair.queries[0].handle, test::response_to(pair.queries[0].message), pair.now);
-  pair.run_for(1s);
-  EXPECT_TRUE(client.received(stream).empty());
-  EXPECT_EQ(client.find<quic::Closed>(), nullptr);
-}
-
-TEST(DoqServer, ThousandsOfCancelsEndInExcessiveLoad) {
-  World world;
-  auto raw = std::make_unique<test::RawQuicClient>(*world.client.tls, quic::Options{}, "doq", Timestamp{1h});
-  auto& client = *raw;
-  DatagramPair pair(std::move(raw), make_doq_server(world.server));
-  pair.handler = [](const IncomingQuery&) { return std::nullopt; };
-  ASSERT_TRUE(pair.run([&] { return client.find<quic::HandshakeCompleted>() != nullptr; }));
-  for (int i = 0; i < 3000 && client.find<quic::Closed>() == nullptr; ++i) {
-    if (const auto stream = client.connection->open_bidirectional()) {
-      client.connection->write(*stream, framed(plain_query()), false);
-      client.connection->reset(*stream, 3);
-    }
-    pair.run_for(1ms);
-  }
-  ASSERT_NE(client.find<quic::Closed>(), nullptr);
-  EXPECT_EQ(client.find<quic::Closed>()->code, 4u);
-}
-
-/// What a server answers with, and whether the client then closes with DOQ_PROTOCOL_ERROR.
-struct BadAnswer {
-  const char* name;
-  std::function<void(quic::Connection&, quic::StreamId, Bytes query)> answer;
-};
-
-class DoqClientAgainst : public testing::TestWithParam<BadAnswer> {};
-
-TEST_P(DoqClientAgainst, ClosesWithProtocolError) {
-  World world;
-  auto server = std::make_shared<test::RawQuicServer>(
-      *world.server.tls, quic::EndpointOptions{}, [](quic::Connection& c, quic::Event& event, Timestamp) {
-        if (auto* data = std::get_if<quic::StreamData>(&event)) {
-          GetParam().answer(c, data->id, Bytes(data->data.begin() + 2, data->data.end()));
-        }
-      });
-  DatagramPair pair(make_doq_client(world.client, Timestamp{1h}).value(), server);
-  pair.client->submit(plain_query(99));
-  pair.client->start(pair.now);
-  ASSERT_TRUE(pair.run([&] { return server->find<quic::Closed>() != nullptr; })) << pair.link.transcript();
-  EXPECT_EQ(server->find<quic::Closed>()->kind, quic::CloseKind::PeerApplication);
-  EXPECT_EQ(server->find<quic::Closed>()->code, 2u);
-  EXPECT_FALSE(pair.find<Closed>()->clean);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Servers, DoqClientAgainst,
-    testing::Values(BadAnswer{"MessageId",
-                              [](quic::Connection& c, quic::StreamId id, Bytes query) {
-                                Bytes answer = test::response_to(query);
-                                answer[0] = 1;
-                                c.write(id, framed(answer), true);
-                              }},
-                    BadAnswer{"EarlyFin",
-                              [](quic::Connection& c, quic::StreamId id, Bytes query) {
-                                Bytes part = framed(test::response_to(query));
-                                part.pop_back();
-                                c.write(id, part, true);
-                              }},
-                    BadAnswer{"TwoAnswers",
-                              [](quic::Connection& c, quic::StreamId id, Bytes query) {
-                                c.write(id, framed(test::response_to(query)), false);
-                                c.write(id, framed(test::response_to(query)), true);
-                              }},
-                    BadAnswer{"NoAnswer", [](quic::Connection& c, quic::StreamId id, Bytes) { c.write(id, {}, true); }},
-                    BadAnswer{"Keepalive",
-                              [](quic::Connection& c, quic::StreamId id, Bytes query) {
-                                c.write(id, framed(with_keepalive(test::response_to(query))), true);
-                              }}),
-    [](const auto& param) { return param.param.name; });
-
-TEST(DoqClient, ResetFailsOneQueryAndOthersGoOn) {
-  World world;
-  auto server = std::make_shared<test::RawQuicServer>(
-      *world.server.tls, quic::EndpointOptions{}, [](quic::Connection& c, quic::Event& event, Timestamp) {
-        if (auto* data = std::get_if<quic::StreamData>(&event)) {
-          if (data->id == 0) return c.reset(0, 0xd098ea5e);
-          c.write(data->id, framed(test::response_to(Bytes(data->data.begin() + 2, data->data.end()))), true);
-        }
-      });
-  DatagramPair pair(make_doq_client(world.client, Timestamp{1h}).value(), server);
-  const auto first = pair.client->submit(plain_query(1));
-  const auto second = pair.client->submit(plain_query(2));
-  pair.client->start(pair.now);
-  ASSERT_TRUE(pair.run([&] { return pair.count<QueryFailed>() == 1 && pair.count<ResponseReceived>() == 1; }));
-  EXPECT_EQ(pair.find<QueryFailed>()->query, first);
-  EXPECT_NE(pair.find<QueryFailed>()->reason.find("DOQ_UNSPECIFIED_ERROR"), std::string::npos);
-  EXPECT_EQ(pair.find<ResponseReceived>()->query, second);
-  EXPECT_EQ(pair.count<Closed>(), 0u);
-}
-
-TEST(DoqClient, AnswerToAnotherQuestionFails) {
-  World world;
-  auto pair = world.pair();
-  pair.handler = [](const IncomingQuery&) {
-    return std::optional(test::response_to(*dns::compose_query("evil.example.", 1, {.id = 0})));
-  };
-  pair.client->submit(query_for("example.com."));
-  pair.client->start(pair.now);
-  ASSERT_TRUE(pair.run_to<QueryFailed>());
 }
 
 TEST(DoqClient, QueriesWaitForTheServersStreamLimit) {
