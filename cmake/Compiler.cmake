@@ -11,7 +11,7 @@ endif()
 
 # Every target of doxlab links this one, so that flags are said once.
 add_library(doxlab_flags INTERFACE)
-target_compile_options(doxlab_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+target_compile_options(doxlab_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers
                        -Wnon-virtual-dtor -Woverloaded-virtual)
 target_compile_definitions(doxlab_flags INTERFACE DOXLAB_VERSION="${PROJECT_VERSION}")
 if(DOXLAB_WERROR)

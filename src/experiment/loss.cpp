@@ -13,7 +13,7 @@
 namespace doxlab::experiment {
 namespace {
 
-results::LossSample describe(const Sample& sample) {
+results::LossSample describe_loss(const Sample& sample) {
   const auto& result = sample.result;
   results::LossSample out;
   out.transport = to_string(sample.task.transport);
@@ -102,7 +102,7 @@ results::LossRun run_loss(const Setup& setup, std::size_t repetitions, std::uint
   run.complete = run_sampler(
       rig, tasks, sampling,
       [&](Sample&& sample) {
-        run.samples.push_back(describe(sample));
+        run.samples.push_back(describe_loss(sample));
         if (handlers.on_sample) handlers.on_sample(run.samples.back());
       },
       [&](const SamplerStatus& status) {

@@ -15,7 +15,7 @@ std::optional<double> ms_since(Timestamp start, const std::optional<Timestamp>& 
   return end ? std::optional(to_ms(*end - start)) : std::nullopt;
 }
 
-results::PacketsSample describe(const Sample& sample) {
+results::PacketsSample describe_packets(const Sample& sample) {
   const auto& result = sample.result;
   results::PacketsSample out;
   out.sample = sample.task.sample;
@@ -116,7 +116,7 @@ results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, con
   run.complete = rig.run(
       tasks, {.interval = 15ms, .in_flight = 64},
       [&](Sample&& sample) {
-        run.results[std::string(to_string(sample.task.transport))].raw.push_back(describe(sample));
+        run.results[std::string(to_string(sample.task.transport))].raw.push_back(describe_packets(sample));
         if (progress) progress(++done, tasks.size());
       },
       stop);

@@ -9,7 +9,6 @@
 namespace doxlab::http {
 namespace {
 
-constexpr std::size_t kMaxHeaderBytes = 16 * 1024;
 /// A server may reset no more streams than this without answering others.
 constexpr std::size_t kMaxResets = 1000;
 
@@ -19,7 +18,7 @@ struct H2Client::State {
   struct Exchange {
     RequestId id = 0;
     OutgoingBody body;
-    FieldSectionSize field_section{kMaxHeaderBytes};
+    FieldSectionSize field_section{kMaxAnswerFieldBytes};
     Response response;
     bool has_final_headers = false;
   };

@@ -4,16 +4,10 @@
 #include "http/h3_connection.hpp"
 
 namespace doxlab::http {
-namespace {
-
-constexpr std::size_t kMaxHeaderBytes = 16 * 1024;
-
-}  // namespace
-
 struct H3Client::State {
   struct Exchange {
     OutgoingH3Body body;
-    FieldSectionSize field_section{kMaxHeaderBytes};
+    FieldSectionSize field_section{kMaxAnswerFieldBytes};
     Response response;
     std::string fault;  ///< found while nghttp3 was reading
   };

@@ -40,6 +40,9 @@ std::vector<Nv> to_name_values(const std::vector<Header>& fields) {
   return list;
 }
 
+/// The largest field section that a client takes of an answer (RFC 9113 section 6.5.2, RFC 9114 section 4.2.2).
+inline constexpr std::size_t kMaxAnswerFieldBytes = 16 * 1024;
+
 /// The decoded size of headers and trailers (RFC 9113 §6.5.2, RFC 9114 §4.2.2): each field counts 32
 /// octets beside name and value, so that a small compressed block cannot become much memory.
 class FieldSectionSize {
