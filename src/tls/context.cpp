@@ -10,16 +10,22 @@
 #include "tls/ssl_state.hpp"
 
 namespace doxlab::tls {
-namespace {
-
-using internal::ContextState;
-using internal::SslState;
-using internal::throw_openssl;
+namespace internal {
 
 struct ContextDeleter {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
 using ContextPtr = std::unique_ptr<SSL_CTX, ContextDeleter>;
+
+}  // namespace internal
+
+using internal::ContextPtr;
+
+namespace {
+
+using internal::ContextState;
+using internal::SslState;
+using internal::throw_openssl;
 
 struct SessionDeleter {
   void operator()(SSL_SESSION* session) const { SSL_SESSION_free(session); }
