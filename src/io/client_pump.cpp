@@ -86,11 +86,34 @@ class PumpBase : public ClientPump, public std::enable_shared_from_this<PumpBase
     }
   }
 
-  void fail(std::string reason) {
+  void fail(std::string reason, bool refused = false) {
     if (dead_) return;
     dead_ = true;
     timer_.cancel();
-    deliver(Closed{false, std::move(reason)});
+    if (opening_) {
+      asio::post(timer_.get_executor(), [self = shared_from_this(), refused, reason = std::move(reason)]() mutable {
+        self->deliver(Closed{false, std::move(reason), refused});
+      });
+    } else {
+      deliver(Closed{false, std::move(reason), refused});
+    }
+  }
+
+  /// Starts the session inside open(): what it sends goes out at once, what it says waits for the next turn
+  /// of the event loop, because the caller does not have the pump yet.
+  void start_inside_open() {
+    opening_ = true;
+    started_ = true;
+    const auto now = monotonic_now();
+    session_->start(now);
+    while (auto output = session_->poll_output(now)) queue_output(std::move(*output));
+    flush();
+    opening_ = false;
+    if (dead_) return;
+    arm_timer();
+    asio::post(timer_.get_executor(), [self = shared_from_this()] {
+      if (!self->dead_ && !self->shut_) self->service();
+    });
   }
 
   void arm_timer() {
@@ -126,7 +149,7 @@ class PumpBase : public ClientPump, public std::enable_shared_from_this<PumpBase
   bool started_ = false, closing_ = false, dead_ = false, shut_ = false;
 
  private:
-  bool in_service_ = false, again_ = false, session_ended_ = false;
+  bool opening_ = false, in_service_ = false, again_ = false, session_ended_ = false;
 };
 
 class DatagramPump final : public PumpBase {
@@ -148,9 +171,7 @@ class DatagramPump final : public PumpBase {
       });
       return;
     }
-    started_ = true;
-    session_->start(monotonic_now());
-    service();
+    start_inside_open();
     wait_readable();
   }
 
@@ -161,6 +182,7 @@ class DatagramPump final : public PumpBase {
 
  private:
   void queue_output(Bytes&& output) override {
+    if (dead_) return;
     if (::send(socket_.native_handle(), output.data(), output.size(), 0) >= 0) return;
     // A full buffer is loss, which every datagram transport must survive; ICMP errors are handled on receipt.
     if (errno == ECONNREFUSED) refused();
@@ -190,7 +212,8 @@ class DatagramPump final : public PumpBase {
 
   /// ICMP can be forged and can be transient, so it only counts before the peer has ever spoken.
   void refused() {
-    if (!heard_) fail(std::format("{}: nothing listens on this UDP port (ICMP port unreachable)", remote_.to_string()));
+    if (!heard_)
+      fail(std::format("{}: nothing listens on this UDP port (ICMP port unreachable)", remote_.to_string()), true);
   }
 
   void close_socket() override {
@@ -234,7 +257,7 @@ class StreamPump final : public PumpBase {
     socket_.async_connect(peer, [self = shared_from_this(), this](const std::error_code& failed) {
       if (dead_ || shut_) return;
       if (failed) {
-        fail(std::format("connect to {}: {}", remote_.to_string(), failed.message()));
+        fail(std::format("connect to {}: {}", remote_.to_string(), failed.message()), true);
         return;
       }
       const auto now = monotonic_now();

@@ -82,7 +82,7 @@ class DatagramListener final : public Listener, public std::enable_shared_from_t
     const auto now = monotonic_now();
     while (auto query = server_->poll_query()) {
       const auto answer = handler_(*query);
-      if (!answer.empty()) server_->answer(query->handle, answer, now);
+      server_->answer(query->handle, answer, now);
     }
     while (auto output = server_->poll_output(now)) {
       const auto to = to_kernel(output->peer);

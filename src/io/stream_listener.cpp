@@ -199,7 +199,7 @@ void Connection::service() {
   const auto now = monotonic_now();
   while (auto query = session_->poll_query()) {
     const auto answer = owner_->answer(*query);
-    if (!answer.empty()) session_->answer(query->handle, answer, now);
+    session_->answer(query->handle, answer, now);
   }
   while (auto output = session_->poll_output(now)) unsent_.insert(unsent_.end(), output->begin(), output->end());
   flush();

@@ -1,8 +1,25 @@
 // How a connection ends (RFC 9000 §10).
 
+#include <array>
 #include <format>
 
 #include "quic/connection_state.hpp"
+
+namespace doxlab::quic {
+
+std::string transport_error_text(std::uint64_t code) {
+  static constexpr std::array kNames = {
+      "NO_ERROR", "INTERNAL_ERROR", "CONNECTION_REFUSED", "FLOW_CONTROL_ERROR", "STREAM_LIMIT_ERROR",
+      "STREAM_STATE_ERROR", "FINAL_SIZE_ERROR", "FRAME_ENCODING_ERROR", "TRANSPORT_PARAMETER_ERROR",
+      "CONNECTION_ID_LIMIT_ERROR", "PROTOCOL_VIOLATION", "INVALID_TOKEN", "APPLICATION_ERROR",
+      "CRYPTO_BUFFER_EXCEEDED", "KEY_UPDATE_ERROR", "AEAD_LIMIT_REACHED", "NO_VIABLE_PATH"};
+  if (code < kNames.size()) return std::format("{} ({:#x})", kNames[code], code);
+  if (code >= 0x100 && code <= 0x1ff)
+    return std::format("the TLS alert {} ({:#x})", tls::alert_name(static_cast<int>(code - 0x100)), code);
+  return std::format("QUIC error {:#x}", code);
+}
+
+}  // namespace doxlab::quic
 
 namespace doxlab::quic::internal {
 

@@ -35,6 +35,9 @@ enum class CloseKind : std::uint8_t {
   Refused,  ///< TLS failed here: certificate, ALPN, groups
 };
 
+/// The name of a transport error (RFC 9000 §20.1) with its code; for CRYPTO_ERROR the TLS alert's name.
+std::string transport_error_text(std::uint64_t code);
+
 struct HandshakeCompleted {
   tls::HandshakeInfo info;
 };

@@ -76,6 +76,8 @@ std::string last_error(SSL* ssl);
 /// The fatal alert that was sent or received, as its RFC 8446 name such as "no_application_protocol";
 /// empty if there was none. For reports and tests.
 std::string alert_name(SSL* ssl);
+/// The name of an alert description (RFC 8446 §6), such as "no_application_protocol".
+std::string alert_name(int alert);
 
 /// True if this client SSL resumes with a ticket that allows 0-RTT for its ALPN protocol and the
 /// options of its context ask for it.

@@ -73,6 +73,8 @@ std::string alert_name(SSL* ssl) {
   return state.alert > 0 ? internal::alert_to_string(state.alert) : std::string();
 }
 
+std::string alert_name(int alert) { return internal::alert_to_string(alert); }
+
 bool early_data_ready(SSL* ssl) { return internal::state_of(ssl).early_data_ready; }
 
 std::optional<Ticket> take_ticket(SSL* ssl) {

@@ -52,6 +52,7 @@ struct TokenReceived {
 struct Closed {
   bool clean = false;
   std::string reason;
+  bool refused = false;  ///< nothing listens there: RST to a SYN, or ICMP port unreachable
 };
 using Event = std::variant<HandshakeCompleted, ResponseReceived, QueryFailed, TicketReceived, TokenReceived, Closed>;
 

@@ -199,7 +199,7 @@ class Doh3Client final : public ClientSession {
       case quic::CloseKind::PeerApplication:
         return std::format("the server closed: HTTP/3 code {:#x}{}", event.code, detail);
       case quic::CloseKind::PeerTransport:
-        return std::format("the server closed: QUIC error {:#x}{}", event.code, detail);
+        return std::format("the server closed: {}{}", quic::transport_error_text(event.code), detail);
       default:
         return event.detail;
     }

@@ -216,7 +216,7 @@ class DoqClient final : public ClientSession {
         return std::format("the server closed: {}{}{}", to_string(doq_error_from(event.code)),
                            event.detail.empty() ? "" : ", ", event.detail);
       case quic::CloseKind::PeerTransport:
-        return std::format("the server closed: QUIC error {:#x}{}{}", event.code,
+        return std::format("the server closed: {}{}{}", quic::transport_error_text(event.code),
                            event.detail.empty() ? "" : ", ", event.detail);
       default:
         return event.detail;
