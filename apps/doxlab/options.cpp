@@ -30,6 +30,10 @@ void ResolverOptions::add_to(CLI::App& command) {
   server->add_option("--datagram-bytes", datagram_bytes_, "QUIC: largest UDP payload, both ends")
       ->check(CLI::Range(1200, 65000))
       ->capture_default_str();
+  server->add_option("--construction", constructions_,
+                     "DNSCrypt: what its certificates are for, the preferred one first: xchacha20, xsalsa20 (comma list; default both)");
+  server->add_option("--provider-name", provider_name_, "DNSCrypt: name that the certificates are found under")
+      ->default_str(server::kDefaultProviderName);
   server->add_option("--zone", zone_file_, "Zone in master-file format (default: built in)");
 }
 
@@ -46,6 +50,12 @@ void ResolverOptions::apply(experiment::Setup& setup, bool preset) const {
   if (!groups_.empty()) setup.server_groups = group_list(groups_);
   setup.client_compression = setup.server_compression = parse_compression(compression_);
   setup.tickets = tickets_;
+  if (!constructions_.empty()) setup.dnscrypt_constructions = parse_constructions(constructions_);
+  if (!provider_name_.empty()) {
+    if (const auto name = dns::normalize_name(provider_name_); !name)
+      throw UsageError("--provider-name: " + name.error().message);
+    setup.dnscrypt_provider = provider_name_;
+  }
   if (!zone_file_.empty()) {
     auto zone = resolver::Zone::parse(read_file(zone_file_));
     if (!zone) throw UsageError(std::format("--zone {}: {}", zone_file_, zone.error().message));
@@ -71,7 +81,7 @@ void LabOptions::add_to(CLI::App& command) {
   link->add_flag("--ipv6", ipv6_, "IPv6 instead of IPv4");
 
   auto* client = command.add_option_group("Client");
-  client->add_option("--only", only_, "Transports: do53, do53-tcp, dot, doh, doh3, doq (comma list; default all)")
+  client->add_option("--only", only_, "Transports: " + transport_names() + " (comma list; default all)")
       ->delimiter(',');
   client->add_option("--group", group_,
                      "Key exchange groups that the client offers, in order (comma list; default X25519MLKEM768,X25519,...)");
@@ -128,7 +138,7 @@ std::vector<Transport> parse_transports(const std::vector<std::string>& names, s
   for (const auto& name : names) {
     const auto t = parse_transport(name);
     if (!t)
-      throw UsageError(std::format("{}: '{}' is no transport; they are do53, do53-tcp, dot, doh, doh3, doq", option, name));
+      throw UsageError(std::format("{}: '{}' is no transport; they are {}", option, name, transport_names()));
     if (std::ranges::find(out, *t) == out.end()) out.push_back(*t);
   }
   return out;
@@ -170,19 +180,40 @@ std::vector<std::string> split_list(const std::string& text) {
   return out;
 }
 
+std::string group_name(const std::string& name) {
+  if (name == "P-256") return "secp256r1";
+  if (name == "P-384") return "secp384r1";
+  if (name == "P-521") return "secp521r1";
+  return name;
+}
+
 std::string group_list(const std::string& text) {
   if (text.find_first_of(":*") != std::string::npos) return text;
   std::string out;
   bool hybrid_share = false, classical_share = false;
-  for (auto name : split_list(text)) {
-    if (name == "P-256") name = "secp256r1";
-    if (name == "P-384") name = "secp384r1";
+  for (const auto& given : split_list(text)) {
+    const auto name = group_name(given);
     const bool hybrid = name.find("MLKEM") != std::string::npos;
     auto& has_share = hybrid ? hybrid_share : classical_share;
     if (!out.empty()) out += ':';
     if (!std::exchange(has_share, true)) out += '*';
     out += name;
   }
+  return out;
+}
+
+std::vector<dnscrypt::EsVersion> parse_constructions(const std::string& text) {
+  std::vector<dnscrypt::EsVersion> out;
+  for (const auto& name : split_list(text)) {
+    using enum dnscrypt::EsVersion;
+    std::optional<dnscrypt::EsVersion> version;
+    for (const auto& [short_name, candidate] : {std::pair{"xchacha20", X25519XChaCha20Poly1305},
+                                                std::pair{"xsalsa20", X25519XSalsa20Poly1305}})
+      if (name == short_name || name == dnscrypt::to_string(candidate)) version = candidate;
+    if (!version) throw UsageError(std::format("--construction: '{}' is not xchacha20 or xsalsa20", name));
+    if (std::ranges::find(out, *version) == out.end()) out.push_back(*version);
+  }
+  if (out.empty()) throw UsageError("--construction: at least one of xchacha20 and xsalsa20 is needed");
   return out;
 }
 

@@ -36,6 +36,7 @@ class ResolverOptions {
  private:
   std::size_t chain_bytes_ = 3900, tickets_ = 1, datagram_bytes_ = 1232;
   std::string retry_ = "off", groups_, chain_key_ = "ecdsa", compression_ = "none", zone_file_;
+  std::string constructions_, provider_name_;
   CLI::App* command_ = nullptr;
 };
 
@@ -71,9 +72,13 @@ void write_output(const std::string& path, const std::string& content);
 
 /// "A,B" split and trimmed, empty parts dropped.
 std::vector<std::string> split_list(const std::string& text);
+/// A group by the name that OpenSSL knows: "P-256" is "secp256r1"; other names stay.
+std::string group_name(const std::string& name);
 /// A comma list of groups as OpenSSL's list with a key share for the first hybrid and the first classical
 /// group, as docs/method.md explains; a text with ':' or '*' is passed on as it is.
 std::string group_list(const std::string& text);
+/// DNSCrypt's "xchacha20", "xsalsa20", their full names, or a comma list. Errors: UsageError.
+std::vector<dnscrypt::EsVersion> parse_constructions(const std::string& text);
 /// "none", "zlib", "zstd" or a comma list. Errors: UsageError.
 std::vector<tls::CertificateCompression> parse_compression(const std::string& text);
 

@@ -8,6 +8,7 @@
 #include "client/server_url.hpp"
 #include "commands.hpp"
 #include "dns/message.hpp"
+#include "io/unix_clock.hpp"
 #include "results/query.hpp"
 
 namespace doxlab::app {
@@ -15,10 +16,10 @@ namespace {
 
 struct QueryOptions {
   std::vector<std::string> words;
-  std::string groups, ca_file, server_name, ip, compression = "none";
+  std::string groups, ca_file, server_name, ip, compression = "none", provider_name, provider_key, constructions;
   double timeout_s = 5;
   std::size_t datagram_bytes = 1232;
-  bool brief = false, json = false, no_verify = false, get = false, dnssec = false, no_padding = false;
+  bool brief = false, json = false, tcp = false, no_verify = false, get = false, dnssec = false, no_padding = false;
 };
 
 struct Question {
@@ -26,7 +27,7 @@ struct Question {
   client::ServerUrl server;
 };
 
-/// dig's order-free words: NAME [TYPE] @SERVER [+short] [+json].
+/// dig's order-free words: NAME [TYPE] @SERVER [+short] [+json] [+tcp].
 Question read_words(QueryOptions& options) {
   Question out;
   bool has_server = false, has_type = false;
@@ -40,8 +41,10 @@ Question read_words(QueryOptions& options) {
       options.brief = true;
     } else if (word == "+json") {
       options.json = true;
+    } else if (word == "+tcp") {
+      options.tcp = true;
     } else if (word.starts_with('+')) {
-      throw UsageError(std::format("'{}' is unknown; there are +short and +json", word));
+      throw UsageError(std::format("'{}' is unknown; there are +short, +json and +tcp", word));
     } else if (out.name.empty()) {
       auto name = dns::normalize_name(word);
       if (!name) throw UsageError(name.error().message);
@@ -54,8 +57,32 @@ Question read_words(QueryOptions& options) {
       throw UsageError(std::format("'{}' is one word too many; usage: doxlab query NAME [TYPE] @SERVER", word));
     }
   }
+  if (options.tcp && !is_stream(out.server.transport)) {
+    const auto over_tcp = tcp_fallback(out.server.transport);
+    if (!over_tcp) throw UsageError(std::format("{} does not run over TCP", display_name(out.server.transport)));
+    out.server.transport = *over_tcp;
+  }
   if (out.name.empty()) throw UsageError("a NAME to ask for is missing");
   if (!has_server) throw UsageError("a server is missing, for example @tls://192.0.2.1 or @https://dns.example/dns-query");
+  return out;
+}
+
+/// Who the provider is: by options, or by the stamp that named the server.
+transport::DnscryptClientOptions dnscrypt_options(const QueryOptions& options, const client::ServerUrl& server) {
+  transport::DnscryptClientOptions out;
+  out.provider_name = options.provider_name.empty() ? server.provider_name : options.provider_name;
+  if (!options.provider_key.empty()) {
+    const auto key = dnscrypt::parse_public_key(options.provider_key);
+    if (!key) throw UsageError("--provider-key: " + key.error().message);
+    out.provider_key = *key;
+  } else if (server.provider_key) {
+    out.provider_key = *server.provider_key;
+  }
+  if (out.provider_name.empty() || (options.provider_key.empty() && !server.provider_key))
+    throw UsageError("DNSCrypt needs --provider-name and --provider-key, or a stamp: @sdns://...");
+  if (!options.constructions.empty()) out.es_versions = parse_constructions(options.constructions);
+  out.clock = io::unix_clock_now();
+  out.retransmission = 1s;
   return out;
 }
 
@@ -74,7 +101,8 @@ client::LookupOptions lookup_options(const QueryOptions& options, const Question
   session.method = options.get ? transport::HttpMethod::Get : transport::HttpMethod::Post;
   session.quic.datagram_bytes = options.datagram_bytes;
   session.do53_retransmission = 1s;
-  if (is_encrypted(out.transport)) {
+  if (is_dnscrypt(out.transport)) session.dnscrypt = dnscrypt_options(options, question.server);
+  if (has_tls(out.transport)) {
     tls::ClientOptions tls;
     if (!options.groups.empty()) tls.groups = group_list(options.groups);
     if (!options.ca_file.empty()) tls.roots_pem = read_file(options.ca_file);
@@ -135,7 +163,8 @@ void print_phases(const results::QueryResult& r) {
     line += std::format(", {} {} {}{}", r.tls_version, r.group.empty() ? "PSK" : r.group, r.cipher,
                         r.alpn.empty() ? "" : ", ALPN " + r.alpn);
   if (!r.cipher.empty())
-    line += std::format(", {}, chain {} bytes", r.resumed ? "resumed" : "not resumed", r.certificate_bytes);
+    line += std::format(", {}, {} {} bytes", r.resumed ? "resumed" : "not resumed",
+                        is_dnscrypt(*parse_transport(r.transport)) ? "certificate" : "chain", r.certificate_bytes);
   if (r.hello_retry_request) line += ", HelloRetryRequest";
   if (r.retry) line += ", Retry";
   if (r.tcp_fallback) line += ", truncated and asked again over TCP";
@@ -154,7 +183,7 @@ int run(QueryOptions options, const Invocation&) {
   const auto query = dns::compose_query(question.name, *dns::parse_type(question.type),
                                         {.id = static_cast<std::uint16_t>(random()),
                                          .dnssec_ok = options.dnssec,
-                                         .pad_to_multiple = is_encrypted(lookup_with.transport) && !options.no_padding ? 128u : 0u});
+                                         .pad_to_multiple = has_tls(lookup_with.transport) && !options.no_padding ? 128u : 0u});
   if (!query) throw UsageError(query.error().message);
   const auto result = client::lookup(lookup_with, *query);
   std::optional<dns::Message> message;
@@ -182,19 +211,24 @@ int run(QueryOptions options, const Invocation&) {
 }  // namespace
 
 Command add_query(CLI::App& parent) {
-  auto* command = parent.add_subcommand("query", "One lookup, dig-like: NAME [TYPE] @udp|tcp|tls|https|h3|quic://HOST[:PORT][/path]");
+  auto* command = parent.add_subcommand("query", "One lookup, dig-like: NAME [TYPE] @udp|tcp|tls|https|h3|quic|dnscrypt://HOST[:PORT][/path], or @sdns://STAMP");
   auto options = std::make_shared<QueryOptions>();
-  command->add_option("words", options->words, "NAME [TYPE] @SERVER [+short] [+json]")->required();
+  command->add_option("words", options->words, "NAME [TYPE] @SERVER [+short] [+json] [+tcp]")->required();
   command->add_flag("--short", options->brief, "Only the answer's data (also +short)");
   command->add_flag("--json", options->json, "One JSON object (also +json)");
   command->add_option("--group", options->groups, "Key exchange groups, in order (comma list)");
   command->add_option("--ca", options->ca_file, "Trust anchors in PEM (default: the system's)");
   command->add_option("--server-name", options->server_name, "Name to verify and send (default: HOST)");
   command->add_option("--ip", options->ip, "Address to connect to instead of looking HOST up");
+  command->add_flag("--tcp", options->tcp, "Do53, DNSCrypt: over TCP from the start (also +tcp)");
+  command->add_option("--provider-name", options->provider_name, "DNSCrypt: name that the certificates are found under");
+  command->add_option("--provider-key", options->provider_key, "DNSCrypt: the provider's public key in hexadecimal");
+  command->add_option("--construction", options->constructions,
+                      "DNSCrypt: what is accepted, the preferred one first: xchacha20, xsalsa20 (comma list; default both)");
   command->add_flag("--no-verify", options->no_verify, "Do not verify the certificate");
   command->add_flag("--get", options->get, "DoH by GET instead of POST");
   command->add_flag("--dnssec", options->dnssec, "Set the DO bit");
-  command->add_flag("--no-padding", options->no_padding, "No EDNS padding on encrypted transports");
+  command->add_flag("--no-padding", options->no_padding, "No EDNS padding on transports with TLS");
   command->add_option("--compression", options->compression, "Certificate compression to offer: none, zlib, zstd");
   command->add_option("--datagram-bytes", options->datagram_bytes, "QUIC: largest UDP payload")
       ->check(CLI::Range(1200, 65000))
@@ -204,7 +238,8 @@ Command add_query(CLI::App& parent) {
       "Examples:\n"
       "  doxlab query example.com AAAA @udp://127.0.0.1:10053 +short\n"
       "  doxlab query example.com @quic://127.0.0.1:10853 --ca root.pem\n"
-      "  doxlab query example.com @https://dns.example/dns-query --ip 192.0.2.1 +json\n\n"
+      "  doxlab query example.com @https://dns.example/dns-query --ip 192.0.2.1 +json\n"
+      "  doxlab query example.com @sdns://AQcAAAAAAAAA... +tcp\n\n"
       "Exits with 1 if there is no answer; an answer with any RCODE is an answer.");
   return {command, [options](const Invocation& invocation) { return run(*options, invocation); }};
 }

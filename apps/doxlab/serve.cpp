@@ -4,6 +4,7 @@
 #include <print>
 
 #include "commands.hpp"
+#include "dnscrypt/stamp.hpp"
 #include "server/server.hpp"
 
 namespace doxlab::app {
@@ -41,6 +42,19 @@ server::ServerOptions server_options(const ServeOptions& options, const std::vec
   return out;
 }
 
+/// What a client of DNSCrypt must know, in both usual forms.
+void print_dnscrypt(const server::Server& server, const dnscrypt::ResolverKeys& keys) {
+  std::println("DNSCrypt provider: {} {}", keys.provider_name(), to_hex(keys.provider_key()));
+  for (const auto& bound : server.bound()) {
+    if (bound.transport != Transport::Dnscrypt) continue;
+    const dnscrypt::Stamp stamp{.properties = dnscrypt::Stamp::kNoLogs | dnscrypt::Stamp::kNoFilter,
+                                .address = bound.address,
+                                .provider_key = keys.provider_key(),
+                                .provider_name = keys.provider_name()};
+    std::println("DNSCrypt stamp: {}", dnscrypt::to_string(stamp));
+  }
+}
+
 int run(const ServeOptions& options, const Invocation& invocation) {
   std::vector<IpAddress> addresses;
   for (const auto& text : options.addresses) {
@@ -53,9 +67,10 @@ int run(const ServeOptions& options, const Invocation& invocation) {
   for (const auto& address : addresses) server.listen(address, options.port_offset);
   for (const auto& bound : server.bound()) {
     const bool doh = bound.transport == Transport::Doh || bound.transport == Transport::Doh3;
-    std::println("{:8} {}://{}{}", display_name(bound.transport), url_scheme(bound.transport), bound.address.to_string(),
+    std::println("{:12} {}://{}{}", display_name(bound.transport), url_scheme(bound.transport), bound.address.to_string(),
                  doh ? options.path : "");
   }
+  if (const auto keys = server.dnscrypt_keys()) print_dnscrypt(server, *keys);
   if (options.certificate_file.empty() && !options.root_file.empty())
     std::println("trust anchor for clients: {}", options.root_file);
   std::println("ready");
@@ -71,7 +86,7 @@ Command add_serve(CLI::App& parent) {
   auto* command = parent.add_subcommand("serve", "The resolver on its own, on every transport");
   auto options = std::make_shared<ServeOptions>();
   command->add_option("--ip", options->addresses, "Address to listen on (repeatable)")->capture_default_str();
-  command->add_option("--port-offset", options->port_offset, "Added to the ports 53, 853 and 443")
+  command->add_option("--port-offset", options->port_offset, "Added to the ports 53, 853, 443 and 5443")
       ->check(CLI::Range(0, 64000))
       ->capture_default_str();
   command->add_option("--only", options->only, "Transports (comma list; default all)")->delimiter(',');
@@ -85,7 +100,8 @@ Command add_serve(CLI::App& parent) {
   command->footer(
       "Examples:\n"
       "  doxlab serve --port-offset 10000 --write-root root.pem\n"
-      "  doxlab serve --ip 127.0.0.1 --ip ::1 --only dot,doq --retry always\n\n"
+      "  doxlab serve --ip 127.0.0.1 --ip ::1 --only dot,doq --retry always\n"
+      "  doxlab serve --ip 127.0.0.1 --only dnscrypt --construction xsalsa20\n\n"
       "Ends in an orderly way on Ctrl-C or SIGTERM.");
   return {command, [options](const Invocation& invocation) { return run(*options, invocation); }};
 }

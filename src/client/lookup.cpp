@@ -29,6 +29,8 @@ class LookupTask : public std::enable_shared_from_this<LookupTask> {
     auto session_options = options_.session;
     session_options.remote = options_.server;
     session_options.local = options_.socket.bind.value_or(SocketAddress{});
+    // Over TCP a DNSCrypt client uses the certificate that it has learned over UDP.
+    if (result_.used_tcp_fallback && result_.ticket) session_options.ticket = result_.ticket;
     auto session = transport::make_client_session(t, session_options, monotonic_now());
     if (!session) {
       asio::post(context_, [self = shared_from_this(), reason = session.error().message] {
@@ -47,17 +49,19 @@ class LookupTask : public std::enable_shared_from_this<LookupTask> {
   }
 
   void on(transport::HandshakeCompleted& event, Timestamp at) {
+    if (result_.used_tcp_fallback && result_.secured) return;  // DNSCrypt: by the certificate of before
     result_.secured = at;
     result_.handshake = std::move(event.info);
     result_.quic_retry = event.retry;
   }
 
   void on(transport::ResponseReceived& event, Timestamp at) {
-    if (transport_ == Transport::Do53 && options_.tcp_fallback && dns::is_truncated(event.message)) {
+    const auto over_tcp = options_.tcp_fallback ? tcp_fallback(transport_) : std::nullopt;
+    if (over_tcp && dns::is_truncated(event.message)) {
       // The partial answer is not used (RFC 7766 §5).
       result_.used_tcp_fallback = true;
       pump_->close(options_.linger);
-      open(Transport::Do53Tcp);
+      open(*over_tcp);
       return;
     }
     result_.answered = at;
@@ -65,7 +69,7 @@ class LookupTask : public std::enable_shared_from_this<LookupTask> {
     finish(Outcome::Answered, "");
   }
 
-  void on(transport::QueryFailed& event, Timestamp) { finish(Outcome::Failed, std::move(event.reason)); }
+  void on(transport::QueryFailed& event, Timestamp) { finish(failure(), std::move(event.reason)); }
 
   void on(transport::TicketReceived& event, Timestamp) { result_.ticket = std::move(event); }
 
@@ -73,14 +77,19 @@ class LookupTask : public std::enable_shared_from_this<LookupTask> {
 
   void on(transport::Closed& event, Timestamp) {
     const auto reason = event.reason.empty() ? "the server closed the connection before the answer" : event.reason;
-    if (is_stream(transport_) && !result_.connected) finish(Outcome::Refused, reason);
-    else if (is_encrypted(transport_) && !result_.secured) finish(Outcome::HandshakeFailed, reason);
-    else if (transport_ == Transport::Do53) finish(Outcome::Refused, reason);
-    else finish(Outcome::Failed, reason);
+    finish(event.refused ? Outcome::Refused : failure(), reason);
+  }
+
+  /// What it is called when the connection ended in the phase that was reached.
+  Outcome failure() const {
+    if (is_stream(transport_) && !result_.connected) return Outcome::Refused;
+    if (is_encrypted(transport_) && !result_.secured) return Outcome::HandshakeFailed;
+    return Outcome::Failed;
   }
 
   std::string timeout_reason() const {
     const char* what = is_stream(transport_) && !result_.connected       ? "the TCP connection was not accepted"
+                       : is_dnscrypt(transport_) && !result_.secured  ? "no certificate came"
                        : is_encrypted(transport_) && !result_.secured ? "the handshake did not finish"
                                                                          : "no answer came";
     return std::format("{} within {:g} s", what, to_ms(options_.timeout) / 1000);

@@ -22,7 +22,7 @@ struct LookupOptions {
   transport::ClientOptions session;      ///< `local` and `remote` are filled in here
   io::SocketOptions socket;
   Duration timeout = 15s;                ///< start to answer; then the outcome is TimedOut
-  bool tcp_fallback = true;              ///< Do53: the same query over TCP when TC is set (RFC 7766 §5)
+  bool tcp_fallback = true;              ///< Do53, DNSCrypt: the same query over TCP when TC is set (RFC 7766 §5)
   Duration linger = 200ms;               ///< how long the socket stays after the answer
 };
 
@@ -32,7 +32,7 @@ struct LookupResult {
   Bytes response;                        ///< with the ID of the query
   Timestamp started;                     ///< before anything was made or sent
   std::optional<Timestamp> connected;    ///< TCP established
-  std::optional<Timestamp> secured;      ///< TLS or QUIC handshake completed here
+  std::optional<Timestamp> secured;      ///< TLS or QUIC handshake completed here; DNSCrypt: certificate accepted
   std::optional<Timestamp> answered;     ///< the whole answer was parsed from the transport
   std::optional<tls::HandshakeInfo> handshake;
   bool quic_retry = false;

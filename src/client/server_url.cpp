@@ -4,6 +4,7 @@
 #include <format>
 
 #include "base/address.hpp"
+#include "dnscrypt/stamp.hpp"
 
 namespace doxlab::client {
 namespace {
@@ -22,15 +23,28 @@ Result<std::uint16_t> parse_port(std::string_view text) {
   return static_cast<std::uint16_t>(value);
 }
 
+ServerUrl from_stamp(const dnscrypt::Stamp& stamp) {
+  return {.transport = Transport::Dnscrypt,
+          .host = stamp.address.ip.to_string(),
+          .port = stamp.address.port,
+          .provider_name = stamp.provider_name,
+          .provider_key = stamp.provider_key};
+}
+
 }  // namespace
 
 Result<ServerUrl> parse_server_url(std::string_view text) {
+  if (text.starts_with("sdns://")) {
+    const auto stamp = dnscrypt::parse_stamp(text);
+    if (!stamp) return std::unexpected(stamp.error());
+    return from_stamp(*stamp);
+  }
   ServerUrl out;
   auto rest = text;
   if (const auto colon = rest.find("://"); colon != std::string_view::npos) {
     const auto transport = transport_of_scheme(rest.substr(0, colon));
     if (!transport)
-      return fail(std::format("'{}' is no scheme; they are udp, tcp, tls, https, h3, quic", rest.substr(0, colon)));
+      return fail(std::format("'{}' is no scheme; they are udp, tcp, tls, https, h3, quic, dnscrypt, dnscrypt-tcp, sdns", rest.substr(0, colon)));
     out.transport = *transport;
     rest.remove_prefix(colon + 3);
   }

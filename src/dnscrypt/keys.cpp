@@ -1,5 +1,6 @@
 #include "dnscrypt/keys.hpp"
 
+#include <format>
 #include <stdexcept>
 
 namespace doxlab::dnscrypt {
@@ -12,6 +13,16 @@ void initialise() {
 void fill_random(std::span<std::uint8_t> out) {
   initialise();
   randombytes_buf(out.data(), out.size());
+}
+
+Result<PublicKey> parse_public_key(std::string_view text) {
+  PublicKey key;
+  std::size_t size = 0;
+  const char* end = nullptr;
+  const int status = sodium_hex2bin(key.data(), key.size(), text.data(), text.size(), ": ", &size, &end);
+  if (status != 0 || end != text.data() + text.size() || size != key.size())
+    return fail(std::format("'{}' is no public key; it has 64 hexadecimal digits", text));
+  return key;
 }
 
 KeyPair KeyPair::generate() {

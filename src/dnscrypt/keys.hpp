@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
@@ -32,6 +33,10 @@ std::array<std::uint8_t, N> random_octets() {
   fill_random(octets);
   return octets;
 }
+
+/// A key in hexadecimal, as operators exchange it; colons and spaces between digits are ignored.
+/// Errors: anything but 64 digits.
+Result<PublicKey> parse_public_key(std::string_view text);
 
 /// Octets that are wiped when they go and when they move.
 template <std::size_t N>

@@ -69,6 +69,8 @@ results::EndpointSettings describe_endpoints(const Setup& setup) {
   out.server_datagram_bytes = setup.server_quic.datagram_bytes;
   out.initial_rtt_ms = to_ms(setup.client_quic.initial_rtt);
   out.doh_method = setup.method == transport::HttpMethod::Get ? "get" : "post";
+  for (const auto version : setup.dnscrypt_constructions)
+    out.dnscrypt_constructions.emplace_back(dnscrypt::to_string(version));
   out.timeout_s = to_ms(setup.timeout) / 1000;
   out.certificate_verified = setup.verify;
   return out;

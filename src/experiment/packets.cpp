@@ -4,8 +4,10 @@
 #include <chrono>
 #include <format>
 
+#include "dns/name.hpp"
 #include "experiment/describe.hpp"
 #include "experiment/rig.hpp"
+#include "trace/certificate_exchange.hpp"
 #include "trace/critical_path.hpp"
 
 namespace doxlab::experiment {
@@ -15,7 +17,7 @@ std::optional<double> ms_since(Timestamp start, const std::optional<Timestamp>& 
   return end ? std::optional(to_ms(*end - start)) : std::nullopt;
 }
 
-results::PacketsSample describe_packets(const Sample& sample) {
+results::PacketsSample describe_packets(const Sample& sample, BytesView dnscrypt_provider) {
   const auto& result = sample.result;
   results::PacketsSample out;
   out.sample = sample.task.sample;
@@ -43,6 +45,12 @@ results::PacketsSample describe_packets(const Sample& sample) {
   out.bytes_after = volumes.to_server_after.ip_bytes + volumes.to_client_after.ip_bytes;
   out.pkts_lost = volumes.lost;
   out.flights = trace::count_flights(sample.packets, cut);
+  if (is_dnscrypt(sample.task.transport)) {
+    const auto fetch = trace::count_certificate_exchange(sample.packets, dnscrypt_provider);
+    out.certificate_ms = out.secure_ms;
+    out.certificate_pkts = fetch.to_server.packets + fetch.to_client.packets;
+    out.certificate_bytes = fetch.to_server.ip_bytes + fetch.to_client.ip_bytes;
+  }
   if (path) {
     out.round_trips = path->round_trips();
     out.compute_ms = to_ms(path->client_waits() + path->server_waits());
@@ -96,6 +104,9 @@ void summarize(results::PacketsSummary& summary, double round_trip_ms) {
   summary.bytes_s2c = median_of(&results::PacketsSample::bytes_s2c);
   summary.bytes_total = summary.bytes_c2s + summary.bytes_s2c;
   summary.flights = median_of(&results::PacketsSample::flights);
+  summary.certificate_ms = spread(raw, [](const auto& s) { return s.certificate_ms; }).median;
+  summary.certificate_pkts = spread(raw, [](const auto& s) { return s.certificate_pkts; }).median;
+  summary.certificate_bytes = spread(raw, [](const auto& s) { return s.certificate_bytes; }).median;
 }
 
 }  // namespace
@@ -107,6 +118,7 @@ results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, con
   run.started = std::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
   const auto begin = monotonic_now();
   Rig rig(setup);
+  const auto provider = dns::name_to_wire(setup.dnscrypt_provider).value_or(Bytes{});
   for (auto t : setup.transports) run.results[std::string(to_string(t))].transport = display_name(t);
 
   std::vector<Task> tasks;
@@ -116,7 +128,7 @@ results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, con
   run.complete = rig.run(
       tasks, {.interval = 15ms, .in_flight = 64},
       [&](Sample&& sample) {
-        run.results[std::string(to_string(sample.task.transport))].raw.push_back(describe_packets(sample));
+        run.results[std::string(to_string(sample.task.transport))].raw.push_back(describe_packets(sample, provider));
         if (progress) progress(++done, tasks.size());
       },
       stop);

@@ -9,6 +9,7 @@
 
 #include "dns/message.hpp"
 #include "io/lag_monitor.hpp"
+#include "io/unix_clock.hpp"
 
 namespace doxlab::experiment {
 namespace {
@@ -24,7 +25,7 @@ Bytes compose(const Setup& setup, Transport t) {
   const auto type = dns::parse_type(setup.qtype);
   if (!type) throw std::runtime_error(type.error().message);
   dns::QueryOptions options;
-  if (is_encrypted(t)) options.pad_to_multiple = setup.pad_query_to;
+  if (has_tls(t)) options.pad_to_multiple = setup.pad_query_to;
   auto query = dns::compose_query(setup.qname, *type, options);
   if (!query) throw std::runtime_error(query.error().message);
   return std::move(*query);
@@ -63,12 +64,12 @@ struct Rig::State {
     return std::ranges::find(queries, t, &std::pair<Transport, Bytes>::first)->second;
   }
 
-  void start_server(const tls::Chain& chain) {
+  void start_server(const server::ServerOptions& options) {
     std::promise<void> ready;
-    server_thread = lab.start_thread(lab::Side::Server, [this, &chain, &ready](std::stop_token stop) {
+    server_thread = lab.start_thread(lab::Side::Server, [this, &options, &ready](std::stop_token stop) {
       std::unique_ptr<server::Server> server;
       try {
-        server = std::make_unique<server::Server>(server_io, server_options(setup, chain));
+        server = std::make_unique<server::Server>(server_io, options);
         server->listen(lab::Lab::server_address(setup.ipv6));
         ready.set_value();
       } catch (...) {
@@ -97,11 +98,11 @@ struct Rig::State {
                               static_cast<std::uint16_t>(kFirstPort + key % kPorts)};
     const lab::FlowTag tag{key, task.sample};
     if (!is_stream(task.transport)) lab.register_flow(capture::Protocol::Udp, local, tag);
-    if (is_stream(task.transport) || task.transport == Transport::Do53)
+    if (is_stream(task.transport) || tcp_fallback(task.transport))
       lab.register_flow(capture::Protocol::Tcp, local, tag);
     auto options = base;
     options.transport = task.transport;
-    options.server = {lab::Lab::server_address(setup.ipv6), default_port(task.transport)};
+    options.server = {lab::Lab::server_address(setup.ipv6), resolver_port(task.transport)};
     options.socket.bind = local;
     const auto settle = options.linger + 2 * setup.link.one_way_delay + 20ms;
     client::start_lookup(client_io, options, query_for(task.transport),
@@ -180,9 +181,16 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
   base.session.server_name = chain_options.dns_names.front();
   base.session.method = setup.method;
   base.session.quic = setup.client_quic;
+  const auto server = server_options(setup, chain);
+  if (server.dnscrypt_keys) {
+    base.session.dnscrypt.provider_name = server.dnscrypt_keys->provider_name();
+    base.session.dnscrypt.provider_key = server.dnscrypt_keys->provider_key();
+    base.session.dnscrypt.clock = io::unix_clock_now();
+    base.session.dnscrypt.es_versions = setup.dnscrypt_constructions;
+  }
   base.timeout = setup.timeout;
   base.linger = 4 * setup.link.one_way_delay + 50ms;
-  state_->start_server(chain);
+  state_->start_server(server);
   state_->start_client();
 
   std::vector<Task> warm_up;

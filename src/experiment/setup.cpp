@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "io/unix_clock.hpp"
+
 namespace doxlab::experiment {
 
 void set_as_published(Setup& setup) {
@@ -27,9 +29,18 @@ server::ServerOptions server_options(const Setup& setup, const tls::Chain& chain
   out.quic = setup.server_quic;
   out.doq_retry = setup.doq_retry;
   out.doh3_retry = setup.doh3_retry;
-  // Do53 falls back to TCP when an answer is truncated, so a server of one is a server of both.
-  const auto serves = [&](Transport t) { return std::ranges::find(out.transports, t) != out.transports.end(); };
-  if (serves(Transport::Do53) && !serves(Transport::Do53Tcp)) out.transports.push_back(Transport::Do53Tcp);
+  // Truncated answers are asked for again over TCP, so a server of one is a server of both.
+  for (auto t : setup.transports) {
+    const auto over_tcp = tcp_fallback(t);
+    if (over_tcp && std::ranges::find(out.transports, *over_tcp) == out.transports.end())
+      out.transports.push_back(*over_tcp);
+  }
+  if (std::ranges::any_of(out.transports, is_dnscrypt)) {
+    dnscrypt::ResolverKeyOptions keys;
+    keys.es_versions = setup.dnscrypt_constructions;
+    out.dnscrypt_keys = std::make_shared<dnscrypt::ResolverKeys>(
+        setup.dnscrypt_provider, dnscrypt::ProviderKey::generate(), keys, io::unix_clock_now().seconds);
+  }
   return out;
 }
 

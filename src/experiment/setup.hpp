@@ -30,7 +30,7 @@ struct Setup {
   std::vector<tls::CertificateCompression> client_compression;
   bool verify = true;
   transport::HttpMethod method = transport::HttpMethod::Post;
-  std::size_t pad_query_to = 128;               ///< EDNS padding on encrypted transports (RFC 8467 §4.1); 0: none
+  std::size_t pad_query_to = 128;               ///< EDNS padding on transports with TLS (RFC 8467 §4.1); 0: none
   quic::Options client_quic;
 
   // The resolver.
@@ -42,13 +42,18 @@ struct Setup {
   quic::RetryPolicy doq_retry = quic::RetryPolicy::Off;
   quic::RetryPolicy doh3_retry = quic::RetryPolicy::Off;
   quic::Options server_quic;
+
+  /// DNSCrypt: what the resolver offers, one certificate each, and what the client accepts, in order.
+  std::vector<dnscrypt::EsVersion> dnscrypt_constructions = dnscrypt::ResolverKeyOptions{}.es_versions;
+  std::string dnscrypt_provider = server::kDefaultProviderName;
 };
 
 /// As the published measurement's server and client were set: Retry on DoH3 and not on DoQ, QUIC datagrams
 /// of 1280 bytes, a chain of about 3.9 KB, X25519MLKEM768 first, POST.
 void set_as_published(Setup& setup);
 
-/// The resolver that a setup asks for, with a forged chain.
+/// The resolver that a setup asks for, with a forged chain and new DNSCrypt keys. Errors: std::invalid_argument
+/// (a provider name that is none).
 server::ServerOptions server_options(const Setup& setup, const tls::Chain& chain);
 
 }  // namespace doxlab::experiment

@@ -78,6 +78,12 @@ std::string packets_text(const results::PacketsRun& run) {
                      run.precision.real_time_priority ? "" : " (no real-time priority)");
   if (!run.precision.within_1_ms)
     out += "WARNING: the link was more than 1 ms late at p99; times of this run are not to be trusted (is the machine busy?)\n";
+  for (const auto* name : in_order(run.results)) {
+    const auto& s = run.results.at(name);
+    if (s.certificate_ms)
+      out += std::format("{}: {:.1f} ms of it, {} packets with {} bytes, to fetch the certificate; a client that knows it saves them.\n",
+                         s.transport, *s.certificate_ms, s.certificate_pkts.value_or(0), s.certificate_bytes.value_or(0));
+  }
   if (!run.complete) out += "INTERRUPTED: only what was measured until then is here\n";
   if (!ends.certificate_verified) out += "WARNING: certificates were not verified, as asked\n";
   return out + failures(run);

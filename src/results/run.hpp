@@ -53,6 +53,7 @@ struct EndpointSettings {
   std::uint64_t client_datagram_bytes = 0, server_datagram_bytes = 0;  ///< UDP payload
   double initial_rtt_ms = 0;
   std::string doh_method;                       ///< "post" or "get"
+  std::vector<std::string> dnscrypt_constructions;  ///< offered and accepted, the preferred one first
   double timeout_s = 0;
   bool certificate_verified = true;
 };
@@ -71,6 +72,10 @@ struct PacketsSample {
   std::uint64_t flights = 0;
   std::uint64_t pkts_after = 0, bytes_after = 0;
   std::uint64_t pkts_lost = 0;
+  /// DNSCrypt: start to an accepted certificate, and the packets of the exchange that fetched it. They are part
+  /// of `ms`, `pkts_c2s`, `bytes_c2s` and so on; what is left is what a client that knows the certificate pays.
+  std::optional<double> certificate_ms;
+  std::optional<std::uint64_t> certificate_pkts, certificate_bytes;
   std::string group, cipher;
   bool retry = false, hello_retry_request = false, tcp_fallback = false;
 };
@@ -86,6 +91,8 @@ struct PacketsSummary {
   std::optional<double> compute_ms, compute_ms_min, compute_ms_max;
   std::uint64_t pkts_c2s = 0, pkts_s2c = 0, bytes_c2s = 0, bytes_s2c = 0, bytes_total = 0;
   std::uint64_t flights = 0;
+  std::optional<double> certificate_ms;         ///< DNSCrypt: the fetch of the certificate, part of the above
+  std::optional<std::uint64_t> certificate_pkts, certificate_bytes;
   std::vector<PacketsSample> raw;
 };
 
@@ -100,7 +107,7 @@ struct PacketsRun {
   LinkSettings link;
   EndpointSettings endpoints;
   LinkPrecision precision;
-  std::map<std::string, PacketsSummary> results;  ///< by transport: do53, do53-tcp, dot, doh, doh3, doq
+  std::map<std::string, PacketsSummary> results;  ///< by transport: do53, do53-tcp, dnscrypt, ..., doq
 };
 
 /// Pretty-printed JSON with a final newline.

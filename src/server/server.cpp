@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "io/unix_clock.hpp"
+
 namespace doxlab::server {
 
 struct Server::State {
@@ -18,7 +20,11 @@ struct Server::State {
 
   transport::ServerOptions session_options(Transport t) const {
     transport::ServerOptions out;
-    if (is_encrypted(t)) out.tls = contexts.at(t);
+    if (has_tls(t)) out.tls = contexts.at(t);
+    if (is_dnscrypt(t)) {
+      out.dnscrypt.keys = options.dnscrypt_keys;
+      out.dnscrypt.clock = io::unix_clock_now();
+    }
     out.doh_path = options.doh_path;
     out.do53_max_udp_bytes = options.do53_max_udp_bytes;
     out.limits = options.limits;
@@ -28,9 +34,10 @@ struct Server::State {
   }
 
   Bytes answer(Transport t, const transport::IncomingQuery& query) const {
+    // DNSCrypt pads by itself, to the size of the query: EDNS padding on top would only truncate answers.
     return resolver.answer(query.message, {.udp = t == Transport::Do53,
                                            .max_udp_bytes = options.do53_max_udp_bytes,
-                                           .encrypted = is_encrypted(t),
+                                           .encrypted = has_tls(t),
                                            .doq = t == Transport::Doq,
                                            .early_data = query.early_data});
   }
@@ -39,7 +46,12 @@ struct Server::State {
 Server::Server(asio::io_context& context, ServerOptions options)
     : state_(std::make_unique<State>(context, std::move(options))) {
   for (auto t : state_->options.transports) {
-    if (!is_encrypted(t)) continue;
+    if (is_dnscrypt(t) && !state_->options.dnscrypt_keys) {
+      state_->options.dnscrypt_keys =
+          std::make_shared<dnscrypt::ResolverKeys>(kDefaultProviderName, dnscrypt::ProviderKey::generate(),
+                                                   dnscrypt::ResolverKeyOptions{}, io::unix_clock_now().seconds);
+    }
+    if (!has_tls(t)) continue;
     auto tls = state_->options.tls;
     tls.alpn = {std::string(alpn(t))};
     tls.alpn_required = t != Transport::Dot;  // RFC 7858 clients need not send ALPN
@@ -52,7 +64,7 @@ Server::~Server() = default;
 
 void Server::listen(const IpAddress& ip, std::uint16_t port_offset) {
   for (auto t : state_->options.transports)
-    listen(t, {ip, static_cast<std::uint16_t>(default_port(t) + port_offset)});
+    listen(t, {ip, static_cast<std::uint16_t>(resolver_port(t) + port_offset)});
 }
 
 void Server::listen(Transport t, const SocketAddress& address) {
@@ -72,6 +84,8 @@ void Server::listen(Transport t, const SocketAddress& address) {
 }
 
 const std::vector<Bound>& Server::bound() const { return state_->bound; }
+
+std::shared_ptr<const dnscrypt::ResolverKeys> Server::dnscrypt_keys() const { return state_->options.dnscrypt_keys; }
 
 void Server::close(Duration linger) {
   for (const auto& listener : state_->listeners) listener->close(linger);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "dnscrypt/resolver_keys.hpp"
 #include "io/listener.hpp"
 #include "resolver/resolver.hpp"
 #include "tls/forge.hpp"
@@ -13,13 +14,19 @@
 
 namespace doxlab::server {
 
+/// The name that DNSCrypt certificates are found under, unless another is asked for.
+inline constexpr const char* kDefaultProviderName = "2.dnscrypt-cert.dns.doxlab.test";
+
 struct ServerOptions {
   std::vector<Transport> transports{kAllTransports.begin(), kAllTransports.end()};
   std::shared_ptr<const resolver::Zone> zone;          ///< null: the built-in zone
-  /// Certificate and TLS settings shared by all encrypted transports; `alpn` and `max_early_data_bytes`
+  /// Certificate and TLS settings shared by all transports with TLS; `alpn` and `max_early_data_bytes`
   /// are set for each transport here.
   tls::ServerOptions tls;
   bool early_data = false;                             ///< accept 0-RTT
+  /// DNSCrypt: the short-term keys that UDP and TCP share. Null: made here, with a new provider key, for
+  /// kDefaultProviderName.
+  std::shared_ptr<dnscrypt::ResolverKeys> dnscrypt_keys;
   quic::Options quic;
   quic::RetryPolicy doq_retry = quic::RetryPolicy::Off;
   quic::RetryPolicy doh3_retry = quic::RetryPolicy::Off;
@@ -41,11 +48,13 @@ class Server {
   Server(asio::io_context& context, ServerOptions options);
   ~Server();
 
-  /// Listens with every transport on `ip`, at its default port plus `port_offset`. Call it in the thread
+  /// Listens with every transport on `ip`, at its resolver_port() plus `port_offset`. Call it in the thread
   /// (and namespace) that runs the io_context. Errors: std::system_error naming the address.
   void listen(const IpAddress& ip, std::uint16_t port_offset = 0);
   void listen(Transport transport, const SocketAddress& address);
   const std::vector<Bound>& bound() const;
+  /// Null if no DNSCrypt transport was asked for.
+  std::shared_ptr<const dnscrypt::ResolverKeys> dnscrypt_keys() const;
   /// Stops everything in the protocols' ways; the io_context runs dry within `linger`.
   void close(Duration linger);
 

@@ -6,6 +6,7 @@
 
 #include "quic/endpoint.hpp"
 #include "tls/context.hpp"
+#include "transport/dnscrypt/options.hpp"
 #include "transport/session.hpp"
 #include "transport/transport.hpp"
 
@@ -15,19 +16,20 @@ enum class HttpMethod : std::uint8_t { Post, Get };
 
 /// What a client session may vary. Contexts are shared and outlive the sessions.
 struct ClientOptions {
-  std::shared_ptr<const tls::ClientContext> tls;  ///< encrypted transports; null for Do53
+  std::shared_ptr<const tls::ClientContext> tls;  ///< transports with TLS; null for the others
   std::string server_name;                        ///< verified name or address, and HTTP :authority
   std::uint16_t port = 0;                         ///< for :authority; the default port is left out
   std::string doh_path = "/dns-query";
   HttpMethod method = HttpMethod::Post;
   quic::Options quic;
   SocketAddress local, remote;                    ///< QUIC paths; others ignore them
-  std::optional<TicketReceived> ticket;           ///< to resume with
+  DnscryptClientOptions dnscrypt;                 ///< DNSCrypt alone
+  std::optional<TicketReceived> ticket;           ///< to resume with; DNSCrypt: the certificate that is known
   Bytes token;                                    ///< QUIC address validation token
   Duration do53_retransmission{};                 ///< Do53/UDP: send again after this; 0: never
 };
 
-/// Errors: options that the libraries refuse (for example an unknown group).
+/// Errors: options that the libraries refuse (for example an unknown group), DNSCrypt without a provider name.
 Result<std::unique_ptr<ClientSession>> make_client_session(Transport transport, const ClientOptions& options,
                                                            Timestamp now);
 
@@ -43,6 +45,7 @@ struct ServerOptions {
   std::shared_ptr<const tls::ServerContext> tls;
   std::string doh_path = "/dns-query";
   quic::EndpointOptions quic;
+  DnscryptServerOptions dnscrypt;          ///< DNSCrypt needs `keys` and `clock`; its deadlines are those of `limits`
   std::size_t do53_max_udp_bytes = 1232;   ///< own cap on UDP answers (RFC 9715)
   ServerLimits limits;
 };
@@ -50,7 +53,7 @@ struct ServerOptions {
 /// `transport` must be a stream transport; `now` starts the handshake deadline.
 std::unique_ptr<StreamServerSession> make_stream_server_session(Transport transport, const ServerOptions& options,
                                                                 Timestamp now);
-/// `transport` must be Do53, DoQ or DoH3.
+/// `transport` must be Do53, DNSCrypt, DoQ or DoH3.
 std::unique_ptr<DatagramServer> make_datagram_server(Transport transport, const ServerOptions& options);
 
 }  // namespace doxlab::transport
