@@ -19,6 +19,7 @@ struct Command {
 Command add_suite(CLI::App& parent);
 Command add_packets(CLI::App& parent);
 Command add_loss(CLI::App& parent);
+Command add_pq(CLI::App& parent);
 Command add_query(CLI::App& parent);
 Command add_serve(CLI::App& parent);
 

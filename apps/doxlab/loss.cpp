@@ -47,7 +47,7 @@ int run(const LossOptions& options, const Invocation& invocation) {
     if (samples.is_open()) samples << results::to_json_line(sample) << '\n';
   };
   Progress progress;
-  auto result = experiment::run_loss(options.lab.setup(), options.repetitions, 0, {}, invocation.command_line,
+  auto result = experiment::run_loss(options.lab.setup(), options.repetitions, std::nullopt, {}, invocation.command_line,
                                      {write_sample, std::ref(progress)}, invocation.stop);
   if (samples.is_open()) {
     samples.close();

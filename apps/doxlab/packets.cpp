@@ -1,10 +1,9 @@
-#include <unistd.h>
-
 #include <memory>
 #include <print>
 
 #include "commands.hpp"
 #include "experiment/packets.hpp"
+#include "progress.hpp"
 #include "report/packets.hpp"
 
 namespace doxlab::app {
@@ -15,13 +14,6 @@ struct PacketsOptions {
   std::size_t repetitions = 9;
   std::string json;
 };
-
-/// A line that counts up, on a terminal only.
-void show_progress(std::size_t done, std::size_t of) {
-  if (!isatty(STDERR_FILENO)) return;
-  std::print(stderr, "\r{} of {} lookups", done, of);
-  if (done == of) std::print(stderr, "\r\033[K");
-}
 
 int run(const PacketsOptions& options, const Invocation& invocation) {
   const auto result = experiment::run_packets(options.lab.setup(), options.repetitions, invocation.command_line,

@@ -86,19 +86,22 @@ results::LossSummary summarize_loss(std::span<const results::LossSample> samples
   return out;
 }
 
-results::LossRun run_loss(const Setup& setup, std::size_t repetitions, std::uint64_t first_sample,
+results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std::optional<results::Shard>& shard,
                           const SamplerOptions& sampling, const std::string& command_line, const LossHandlers& handlers,
                           std::stop_token stop) {
   results::LossRun run;
   run.command_line = command_line;
   run.started = std::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
   run.repetitions = repetitions;
+  run.shard = shard;
   const auto begin = monotonic_now();
   Rig rig(setup);
 
   std::vector<Task> tasks;
-  for (std::uint64_t k = 0; k < repetitions; ++k)
-    for (auto t : setup.transports) tasks.push_back({t, first_sample + k});
+  for (std::uint64_t sample = 0; sample < repetitions; ++sample) {
+    if (shard && !shard->has(sample)) continue;
+    for (auto t : setup.transports) tasks.push_back({t, sample});
+  }
   run.complete = run_sampler(
       rig, tasks, sampling,
       [&](Sample&& sample) {

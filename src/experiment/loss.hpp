@@ -17,9 +17,10 @@ struct LossHandlers {
   std::function<void(const SamplerStatus&)> on_status;        ///< may be empty
 };
 
-/// Makes `repetitions` cold lookups for each transport of the setup, from sample number `first_sample` on.
+/// Makes `repetitions` cold lookups for each transport of the setup, with the sample numbers from 0 on; given a
+/// shard, those of them that are its part. The draws depend on the sample number, not on the shard.
 /// Stopped early, the run has what was measured and `complete` false. Errors: exceptions of Rig.
-results::LossRun run_loss(const Setup& setup, std::size_t repetitions, std::uint64_t first_sample,
+results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std::optional<results::Shard>& shard,
                           const SamplerOptions& sampling, const std::string& command_line, const LossHandlers& handlers,
                           std::stop_token stop);
 

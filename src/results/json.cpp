@@ -1,6 +1,7 @@
 #include <glaze/glaze.hpp>
 
 #include "results/loss.hpp"
+#include "results/pq.hpp"
 #include "results/query.hpp"
 #include "results/run.hpp"
 
@@ -20,6 +21,7 @@ std::string pretty(const Record& record) {
 
 std::string to_json(const PacketsRun& run) { return pretty(run); }
 std::string to_json(const QueryResult& result) { return pretty(result); }
+std::string to_json(const PqRun& run) { return pretty(run); }
 std::string to_json(const LossRun& run) { return pretty(run); }
 
 std::string to_json_line(const LossSample& sample) {

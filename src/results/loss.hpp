@@ -6,9 +6,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "results/run.hpp"
+#include "results/shard.hpp"
 
 namespace doxlab::results {
 
@@ -46,19 +49,34 @@ struct LossSummary {
   std::vector<QuantileEstimate> quantiles;
 };
 
+/// Where the samples of a merged run come from: one of the files that were joined.
+struct LossPart {
+  std::string command_line;
+  std::string started;
+  double duration_s = 0;
+  std::optional<Shard> shard;
+  std::uint64_t samples = 0;
+  Environment environment;
+  LinkPrecision precision;
+};
+
 struct LossRun {
   int schema_version = kSchemaVersion;
   std::string experiment = "loss";
   std::string command_line;
   std::string started;
-  double duration_s = 0;
-  bool complete = true;
-  std::uint64_t repetitions = 0;                ///< asked for each transport
+  double duration_s = 0;                        ///< merged: of all parts together
+  bool complete = true;                         ///< false: interrupted, or merged with parts missing
+  /// Every option of link, resolver and client by its name on the command line, as typed or the default.
+  std::map<std::string, std::string> options;
+  std::uint64_t repetitions = 0;                ///< asked for each transport, over all shards
+  std::optional<Shard> shard;                   ///< the samples are those of this part alone
   std::uint64_t repeated = 0;                   ///< lookups made again because the machine disturbed them
   Environment environment;
   LinkSettings link;
   EndpointSettings endpoints;
-  LinkPrecision precision;
+  LinkPrecision precision;                      ///< merged: the worst of the parts
+  std::vector<LossPart> parts;                  ///< of a merged run
   std::string samples_file;                     ///< where the raw samples are; empty: here below
   std::map<std::string, LossSummary> results;
   std::vector<LossSample> samples;
@@ -67,5 +85,13 @@ struct LossRun {
 std::string to_json(const LossRun& run);
 /// One line without line end.
 std::string to_json_line(const LossSample& sample);
+
+/// Reads what to_json wrote. Errors: a sentence that says where the text is broken, that it is another
+/// experiment's or another schema's, or which value cannot be.
+Result<LossRun> parse_loss_run(std::string_view json);
+/// Reads what to_json_line wrote. Errors: as above.
+Result<LossSample> parse_loss_sample(std::string_view line);
+/// Whether a sample can be one: a known transport, times that are numbers, an answer exactly if it says so.
+Result<void> validate(const LossSample& sample);
 
 }  // namespace doxlab::results
