@@ -6,15 +6,17 @@
 
 #include "commands.hpp"
 #include "experiment/loss.hpp"
+#include "lab_arguments.hpp"
 #include "report/loss.hpp"
 
 namespace doxlab::app {
 namespace {
 
 struct LossOptions {
-  LabOptions lab{2};
+  LabOptions lab{kDefaultLossPercent};
   std::size_t repetitions = 300;
-  std::string json, samples;
+  std::string json, samples, shard;
+  const CLI::App* command = nullptr;
 };
 
 /// Rate and time left, at most four times a second, on a terminal only.
@@ -38,6 +40,8 @@ class Progress {
 };
 
 int run(const LossOptions& options, const Invocation& invocation) {
+  const auto setup = options.lab.setup();
+  const auto shard = options.shard.empty() ? std::nullopt : std::optional(parse_shard(options.shard));
   std::ofstream samples;
   if (!options.samples.empty()) {
     samples.open(options.samples, std::ios::trunc);
@@ -47,8 +51,9 @@ int run(const LossOptions& options, const Invocation& invocation) {
     if (samples.is_open()) samples << results::to_json_line(sample) << '\n';
   };
   Progress progress;
-  auto result = experiment::run_loss(options.lab.setup(), options.repetitions, std::nullopt, {}, invocation.command_line,
+  auto result = experiment::run_loss(setup, options.repetitions, shard, {}, invocation.command_line,
                                      {write_sample, std::ref(progress)}, invocation.stop);
+  result.options = all_lab_arguments(typed_lab_arguments(*options.command));
   if (samples.is_open()) {
     samples.close();
     if (!samples) throw std::runtime_error(options.samples + ": write failed (is the disk full?)");
@@ -59,7 +64,7 @@ int run(const LossOptions& options, const Invocation& invocation) {
   std::print(options.json == "-" ? stderr : stdout, "{}", report::loss_text(result));
   if (!result.complete) return kInterrupted;
   for (const auto& [name, summary] : result.results)
-    if (summary.n == 0) return kFailed;
+    if (summary.n == 0 && summary.timeouts > 0) return kFailed;
   return kOk;
 }
 
@@ -74,12 +79,15 @@ Command add_loss(CLI::App& parent) {
   command->add_option("--json", options->json, "Write the results as JSON to this file; - is standard output");
   command->add_option("--samples", options->samples,
                       "Write each sample to this file as it arrives, one JSON object a line, instead of into --json");
+  add_shard_option(*command, options->shard);
   options->lab.add_to(*command);
+  options->command = command;
   command->footer(
       "Examples:\n"
       "  doxlab loss                                    2% each way, 300 lookups for each transport\n"
       "  doxlab loss --loss 5 -n 10000 --samples samples.ndjson --json out.json\n"
-      "  doxlab loss --burst 1,30 --only doq,dot        bursts: bad state entered with 1%, left with 30% a packet\n\n"
+      "  doxlab loss --burst 1,30 --only doq,dot        bursts: bad state entered with 1%, left with 30% a packet\n"
+      "  doxlab loss -n 30000 --shard 2/8 --json part-2.json   the third of eight parts; doxlab merge joins them\n\n"
       "Ctrl-C ends it with what was measured. Exits with 1 if a transport got no answer at all.");
   return {command, [options](const Invocation& invocation) { return run(*options, invocation); }};
 }

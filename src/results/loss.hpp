@@ -91,7 +91,7 @@ std::string to_json_line(const LossSample& sample);
 Result<LossRun> parse_loss_run(std::string_view json);
 /// Reads what to_json_line wrote. Errors: as above.
 Result<LossSample> parse_loss_sample(std::string_view line);
-/// Whether a sample can be one: a known transport, times that are numbers, an answer exactly if it says so.
+/// Errors: a time that is no time (negative or infinite).
 Result<void> validate(const LossSample& sample);
 
 }  // namespace doxlab::results
