@@ -94,9 +94,37 @@ void LabOptions::add_to(CLI::App& command) {
   client->add_option("--initial-rtt", initial_rtt_ms_, "QUIC: RTT assumed before the first sample, ms (RFC 9002: 333)")
       ->check(CLI::Range(1.0, 10000.0))
       ->capture_default_str();
+  client->add_option("--start", start_,
+                     "What lookups start from: cold, reused (an open connection), resumed (TLS ticket), 0rtt (early data)")
+      ->check(CLI::IsMember({"cold", "reused", "resumed", "0rtt"}))
+      ->capture_default_str();
+  client->add_flag("--token", token_, "QUIC: bring a NEW_TOKEN token of an earlier connection, so that no Retry is due");
+  client->add_flag("--fast-open", fast_open_, "TCP Fast Open with a cookie of an earlier connection");
+  client->add_option("--first-flight-copies", first_flight_copies_, "QUIC: send each datagram of the first flight this often")
+      ->check(CLI::Range(1, 8))
+      ->capture_default_str();
+  client->add_option("--do53-retransmit", do53_retransmit_ms_, "Do53 over UDP: send again after this many ms; 0: never")
+      ->check(CLI::Range(0.0, 600000.0))
+      ->capture_default_str();
   client->add_flag("--no-verify", no_verify_, "Do not verify the server's certificate");
 
+  auto* recovery = command.add_option_group("Recovery, at both ends");
+  recovery->add_option("--congestion-control", congestion_, "QUIC and TCP: cubic, reno or bbr")
+      ->check(CLI::IsMember({"cubic", "reno", "bbr"}))
+      ->capture_default_str();
+  recovery->add_option("--initcwnd", initcwnd_, "Initial congestion window in packets, QUIC and TCP; 0: 10 (RFC 6928, RFC 9002)")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  recovery->add_option("--server-initial-rtt", server_initial_rtt_ms_, "QUIC server: RTT assumed before the first sample, ms")
+      ->check(CLI::Range(1.0, 10000.0))
+      ->capture_default_str();
+  recovery->add_option("--syn-linear-timeouts", syn_linear_timeouts_,
+                       "TCP: SYN timeouts before they double (Linux 6.5 and later default to 4; RFC 6298: 0)")
+      ->check(CLI::Range(0, 255))
+      ->capture_default_str();
+
   resolver_.add_to(command);
+  command.add_flag("--reject-early-data", reject_early_data_, "The resolver rejects the 0-RTT that its tickets allow");
   command.add_flag("--as-published", as_published_,
                    "As the published measurement was set: Retry on for DoH3 and off for DoQ, 1280-byte QUIC datagrams");
 }
@@ -130,6 +158,25 @@ experiment::Setup LabOptions::setup() const {
   if (!group_.empty()) out.client_groups = group_list(group_);
   resolver_.apply(out, as_published_);
   out.client_quic.initial_rtt = from_ms(initial_rtt_ms_);
+  out.server_quic.initial_rtt = from_ms(server_initial_rtt_ms_);
+  out.client_quic.first_flight_copies = first_flight_copies_;
+  for (auto* quic : {&out.client_quic, &out.server_quic}) {
+    quic->congestion = congestion_ == "reno"  ? quic::CongestionControl::Reno
+                       : congestion_ == "bbr" ? quic::CongestionControl::Bbr
+                                              : quic::CongestionControl::Cubic;
+    quic->initial_window_packets = initcwnd_;
+  }
+  out.tcp_initial_window = static_cast<std::uint32_t>(initcwnd_);
+  if (congestion_ != "cubic") out.sysctls.emplace_back("tcp_congestion_control", congestion_);
+  if (syn_linear_timeouts_ != 0)
+    out.sysctls.emplace_back("tcp_syn_linear_timeouts", std::to_string(syn_linear_timeouts_));
+  out.start = *experiment::parse_start(start_);
+  out.use_token = token_;
+  out.fast_open = fast_open_;
+  out.reject_early_data = reject_early_data_;
+  if (reject_early_data_ && out.start != experiment::Start::EarlyData)
+    throw UsageError("--reject-early-data: without --start 0rtt there is no early data to reject");
+  out.do53_retransmission = from_ms(do53_retransmit_ms_);
   return out;
 }
 

@@ -59,6 +59,10 @@ class LabOptions {
   std::size_t mtu_ = 1500;
   std::vector<double> burst_;
   std::string group_, qname_ = "example.com", qtype_ = "A", method_ = "post";
+  std::string start_ = "cold", congestion_ = "cubic";
+  double server_initial_rtt_ms_ = 333, do53_retransmit_ms_ = 0;
+  std::size_t initcwnd_ = 0, first_flight_copies_ = 1, syn_linear_timeouts_ = 0;
+  bool reject_early_data_ = false, token_ = false, fast_open_ = false;
   bool ipv6_ = false, as_published_ = false, no_verify_ = false;
 };
 

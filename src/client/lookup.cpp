@@ -12,14 +12,12 @@ namespace {
 class LookupTask : public std::enable_shared_from_this<LookupTask> {
  public:
   LookupTask(asio::io_context& context, const LookupOptions& options, BytesView query, LookupHandler done)
-      : context_(context), deadline_(context), options_(options), query_(to_bytes(query)), done_(std::move(done)) {}
+      : context_(context), deadline_(context), pause_(context), options_(options), query_(to_bytes(query)), done_(std::move(done)) {}
 
   void begin() {
     result_.started = monotonic_now();
-    deadline_.expires_at(result_.started + options_.timeout);
-    deadline_.async_wait([self = shared_from_this()](const std::error_code& cancelled) {
-      if (!cancelled) self->finish(Outcome::TimedOut, self->timeout_reason());
-    });
+    start_deadline();
+    opening_ = options_.reuse_after > Duration{};
     open(options_.transport);
   }
 
@@ -64,9 +62,33 @@ class LookupTask : public std::enable_shared_from_this<LookupTask> {
       open(*over_tcp);
       return;
     }
+    if (std::exchange(opening_, false)) {
+      ask_again();
+      return;
+    }
     result_.answered = at;
     result_.response = std::move(event.message);
     finish(Outcome::Answered, "");
+  }
+
+  /// The connection is open: after the pause the measured query goes out on it.
+  void ask_again() {
+    deadline_.cancel();
+    pause_.expires_after(options_.reuse_after);
+    pause_.async_wait([self = shared_from_this()](const std::error_code& cancelled) {
+      if (cancelled || !self->done_) return;
+      self->reused_ = true;
+      self->result_.started = monotonic_now();
+      self->start_deadline();
+      self->pump_->submit(self->query_);
+    });
+  }
+
+  void start_deadline() {
+    deadline_.expires_at(result_.started + options_.timeout);
+    deadline_.async_wait([self = shared_from_this()](const std::error_code& cancelled) {
+      if (!cancelled) self->finish(Outcome::TimedOut, self->timeout_reason());
+    });
   }
 
   void on(transport::QueryFailed& event, Timestamp) { finish(failure(), std::move(event.reason)); }
@@ -98,6 +120,11 @@ class LookupTask : public std::enable_shared_from_this<LookupTask> {
   void finish(Outcome outcome, std::string reason) {
     if (!done_) return;
     deadline_.cancel();
+    pause_.cancel();
+    if (reused_) {
+      result_.connected.reset();
+      result_.secured.reset();
+    }
     result_.outcome = outcome;
     result_.reason = std::move(reason);
     const auto done = std::exchange(done_, nullptr);
@@ -106,12 +133,14 @@ class LookupTask : public std::enable_shared_from_this<LookupTask> {
   }
 
   asio::io_context& context_;
-  asio::steady_timer deadline_;
+  asio::steady_timer deadline_, pause_;
   LookupOptions options_;
   Bytes query_;
   LookupHandler done_;
   LookupResult result_;
   Transport transport_ = Transport::Do53;
+  bool reused_ = false;   ///< the measured query is on its way on a connection that was open
+  bool opening_ = false;  ///< the answer awaited is that of the query that opens the connection
   std::shared_ptr<io::ClientPump> pump_;
 };
 

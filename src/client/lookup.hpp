@@ -24,13 +24,16 @@ struct LookupOptions {
   Duration timeout = 15s;                ///< start to answer; then the outcome is TimedOut
   bool tcp_fallback = true;              ///< Do53, DNSCrypt: the same query over TCP when TC is set (RFC 7766 §5)
   Duration linger = 200ms;               ///< how long the socket stays after the answer
+  /// Not cold: a first query opens the connection, outside of the measurement; the measured one follows on
+  /// it after a pause of this length, in which acknowledgements and tickets pass. 0: a cold lookup.
+  Duration reuse_after{};
 };
 
 struct LookupResult {
   Outcome outcome = Outcome::Failed;
   std::string reason;                    ///< a sentence; empty if answered
   Bytes response;                        ///< with the ID of the query
-  Timestamp started;                     ///< before anything was made or sent
+  Timestamp started;                     ///< before anything was made or sent; reused: before the measured query
   std::optional<Timestamp> connected;    ///< TCP established
   std::optional<Timestamp> secured;      ///< TLS or QUIC handshake completed here; DNSCrypt: certificate accepted
   std::optional<Timestamp> answered;     ///< the whole answer was parsed from the transport

@@ -14,6 +14,15 @@ namespace {
 
 std::string to_string(quic::RetryPolicy policy) { return policy == quic::RetryPolicy::Always ? "always" : "off"; }
 
+std::string to_string(quic::CongestionControl control) {
+  switch (control) {
+    case quic::CongestionControl::Reno: return "reno";
+    case quic::CongestionControl::Cubic: return "cubic";
+    case quic::CongestionControl::Bbr: return "bbr";
+  }
+  return "";
+}
+
 double to_us(Duration d) { return to_ms(d) * 1000; }
 
 }  // namespace
@@ -68,6 +77,16 @@ results::EndpointSettings describe_endpoints(const Setup& setup) {
   out.client_datagram_bytes = setup.client_quic.datagram_bytes;
   out.server_datagram_bytes = setup.server_quic.datagram_bytes;
   out.initial_rtt_ms = to_ms(setup.client_quic.initial_rtt);
+  out.server_initial_rtt_ms = to_ms(setup.server_quic.initial_rtt);
+  out.congestion_control = to_string(setup.client_quic.congestion);
+  out.quic_initial_window = setup.client_quic.initial_window_packets;
+  out.tcp_initial_window = setup.tcp_initial_window;
+  out.first_flight_copies = setup.client_quic.first_flight_copies;
+  out.start = to_string(setup.start);
+  out.early_data_rejected = setup.reject_early_data;
+  out.token = setup.use_token;
+  out.fast_open = setup.fast_open;
+  out.do53_retransmission_ms = to_ms(setup.do53_retransmission);
   out.doh_method = setup.method == transport::HttpMethod::Get ? "get" : "post";
   for (const auto version : setup.dnscrypt_constructions)
     out.dnscrypt_constructions.emplace_back(dnscrypt::to_string(version));

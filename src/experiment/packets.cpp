@@ -32,6 +32,9 @@ results::PacketsSample describe_packets(const Sample& sample, BytesView dnscrypt
     out.group = result.handshake->group;
     out.cipher = result.handshake->cipher;
     out.hello_retry_request = result.handshake->hello_retry_request;
+    out.resumed = result.handshake->resumed;
+    if (result.handshake->early_data == tls::EarlyData::Accepted) out.early_data = "accepted";
+    if (result.handshake->early_data == tls::EarlyData::Rejected) out.early_data = "rejected";
   }
   // Without an answer everything that was sent belongs to the attempt.
   const auto path = result.answered ? trace::critical_path(sample.packets, result.started, *result.answered) : std::nullopt;

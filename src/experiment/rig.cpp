@@ -4,7 +4,9 @@
 #include <asio/steady_timer.hpp>
 #include <condition_variable>
 #include <deque>
+#include <format>
 #include <future>
+#include <map>
 #include <stdexcept>
 
 #include "dns/message.hpp"
@@ -18,6 +20,7 @@ namespace {
 constexpr std::uint64_t kFirstPort = 10000, kPorts = 50000;
 // Warm-up lookups draw from sample numbers that no experiment uses.
 constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40;
+constexpr std::uint64_t kWarmUpAttempts = 5;
 // Fine enough to see a lag of a millisecond, rare enough to cost nothing.
 constexpr auto kLagPeriod = 2ms;
 
@@ -31,11 +34,23 @@ Bytes compose(const Setup& setup, Transport t) {
   return std::move(*query);
 }
 
+lab::LabOptions lab_options(const Setup& setup) {
+  lab::LabOptions out{.impairments = setup.link, .sysctls = setup.sysctls, .tcp_initial_window = setup.tcp_initial_window};
+  if (setup.fast_open) out.sysctls.emplace_back("tcp_fastopen", "3");  // as client and as server
+  return out;
+}
+
+/// What a client keeps of a server from one connection to the next.
+struct Memory {
+  std::optional<transport::TicketReceived> ticket;
+  Bytes token;
+};
+
 }  // namespace
 
 struct Rig::State {
   explicit State(const Setup& given)
-      : setup(given), lab({.impairments = given.link, .sysctls = {}}), server_io(1), client_io(1), server_lag(server_io, kLagPeriod),
+      : setup(given), lab(lab_options(given)), server_io(1), client_io(1), server_lag(server_io, kLagPeriod),
         client_lag(client_io, kLagPeriod), pace_timer(client_io) {}
 
   Setup setup;
@@ -46,6 +61,8 @@ struct Rig::State {
   std::jthread server_thread, client_thread;
   client::LookupOptions base;                 // what all lookups share
   std::vector<std::pair<Transport, Bytes>> queries;
+  std::map<Transport, Memory> memories;       // written before the measurement begins
+  server::Server* server = nullptr;           // lives in the server thread
 
   // Client thread only.
   std::uint64_t next_lookup = 1;
@@ -71,6 +88,7 @@ struct Rig::State {
       try {
         server = std::make_unique<server::Server>(server_io, options);
         server->listen(lab::Lab::server_address(setup.ipv6));
+        this->server = server.get();
         ready.set_value();
       } catch (...) {
         ready.set_exception(std::current_exception());
@@ -94,7 +112,9 @@ struct Rig::State {
   /// Starts one lookup (client thread). `done` gets the sample once its closing packets have passed too.
   void start(const Task& task, std::function<void()> answered, std::function<void(Sample&&)> done) {
     const auto key = next_lookup++;
-    const SocketAddress local{lab::Lab::client_address(setup.ipv6, key / kPorts % lab::Lab::kClientAddresses + 1),
+    // Tokens and Fast Open cookies are bound to the client's address.
+    const auto addresses = setup.use_token || setup.fast_open ? 1 : lab::Lab::kClientAddresses;
+    const SocketAddress local{lab::Lab::client_address(setup.ipv6, key / kPorts % addresses + 1),
                               static_cast<std::uint16_t>(kFirstPort + key % kPorts)};
     const lab::FlowTag tag{key, task.sample};
     if (!is_stream(task.transport)) lab.register_flow(capture::Protocol::Udp, local, tag);
@@ -104,6 +124,11 @@ struct Rig::State {
     options.transport = task.transport;
     options.server = {lab::Lab::server_address(setup.ipv6), resolver_port(task.transport)};
     options.socket.bind = local;
+    if (const auto known = memories.find(task.transport); known != memories.end()) {
+      options.session.ticket = known->second.ticket;
+      options.session.token = known->second.token;
+    }
+    if (opens_first(task)) options.reuse_after = 2 * setup.link.one_way_delay + 100ms;
     const auto settle = options.linger + 2 * setup.link.one_way_delay + 20ms;
     client::start_lookup(client_io, options, query_for(task.transport),
                          [this, key, task, settle, answered = std::move(answered),
@@ -116,9 +141,42 @@ struct Rig::State {
                          });
   }
 
+  /// Whether a connection is opened and used before the lookup proper. A DNSCrypt/TCP connection takes one
+  /// query, so there the certificate is all that can be reused. The warm-up waits for tickets and tokens.
+  bool opens_first(const Task& task) const {
+    if (task.sample >= kWarmUpSample) return is_quic(task.transport) || has_tls(task.transport);
+    return setup.start == Start::Reused && task.transport != Transport::DnscryptTcp;
+  }
+
+  /// Keeps what a warm-up lookup learned, as far as the setup wants it.
+  void remember(const Sample& sample) {
+    const auto t = sample.task.transport;
+    const bool resume = setup.start == Start::Resumed || setup.start == Start::EarlyData;
+    auto& memory = memories[t];
+    if ((resume && is_encrypted(t)) || (setup.start == Start::Reused && t == Transport::DnscryptTcp))
+      memory.ticket = sample.result.ticket;
+    if (setup.use_token && is_quic(t)) memory.token = sample.result.token;
+  }
+
+  /// What a warm-up must still bring, as a sentence; empty: nothing.
+  std::string missing(Transport t) {
+    const auto& memory = memories[t];
+    const bool resume = setup.start == Start::Resumed || setup.start == Start::EarlyData;
+    if (resume && is_encrypted(t) && !memory.ticket)
+      return std::format("{}: nothing to resume with came from the resolver (--tickets 0?)", display_name(t));
+    if (resume && setup.start == Start::EarlyData && has_tls(t) && memory.ticket->ticket.max_early_data_bytes == 0)
+      return std::format("{}: the ticket of the resolver does not allow 0-RTT", display_name(t));
+    if (setup.use_token && is_quic(t) && memory.token.empty())
+      return std::format("{}: no NEW_TOKEN came from the resolver", display_name(t));
+    return {};
+  }
+
   /// Adds what disturbed the sample, if anything did: late packets, and event loops that were busy when a
   /// packet for them arrived. A loop that was busy while the lookup waited for a timer did it no harm.
   Sample finish(Sample&& sample) const {
+    // Of a reused connection only what belongs to the measured query counts.
+    if (opens_first(sample.task))
+      std::erase_if(sample.packets, [&](const auto& packet) { return packet.sent < sample.result.started; });
     const auto end = sample.result.answered.value_or(sample.result.started + setup.timeout);
     const auto lag_at = [](const io::LagMonitor& loop, Timestamp when) { return loop.max_lag(when, when + kLagPeriod); };
     sample.loop_lag = lag_at(client_lag, sample.result.started);
@@ -130,6 +188,8 @@ struct Rig::State {
     }
     return std::move(sample);
   }
+
+  void warm_up(Rig& rig);
 
   void start_waiting() {
     const auto run = generation;
@@ -164,6 +224,26 @@ struct Rig::State {
   }
 };
 
+/// Loads everything once, and again where a loss kept it from bringing what later lookups start with.
+void Rig::State::warm_up(Rig& rig) {
+  auto todo = setup.transports;
+  for (std::uint64_t attempt = 0; !todo.empty(); ++attempt) {
+    std::vector<Task> tasks;
+    for (auto t : todo) tasks.push_back({t, kWarmUpSample + attempt});
+    std::map<Transport, std::string> reasons;
+    rig.run(tasks, {.interval = 0ms, .in_flight = tasks.size()}, [&](Sample&& sample) {
+      remember(sample);
+      reasons[sample.task.transport] = sample.result.reason;
+    }, {});
+    std::erase_if(todo, [&](Transport t) { return missing(t).empty(); });
+    if (attempt + 1 == kWarmUpAttempts && !todo.empty()) {
+      const auto t = todo.front();
+      throw std::runtime_error(missing(t) + (reasons[t].empty() ? "" : "; " + reasons[t]));
+    }
+  }
+  if (setup.reject_early_data) server->accept_early_data(false);
+}
+
 Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
   for (auto t : setup.transports) state_->queries.emplace_back(t, compose(setup, t));
   auto chain_options = setup.chain;
@@ -175,12 +255,14 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
       tls::ClientOptions{.groups = setup.client_groups,
                          .roots_pem = chain.root_pem,
                          .verify = setup.verify,
-                         .early_data = false,
+                         .early_data = setup.start == Start::EarlyData,
                          .certificate_compression = setup.client_compression,
                          .key_log = {}});
   base.session.server_name = chain_options.dns_names.front();
   base.session.method = setup.method;
   base.session.quic = setup.client_quic;
+  base.session.do53_retransmission = setup.do53_retransmission;
+  base.socket.fast_open = setup.fast_open;
   const auto server = server_options(setup, chain);
   if (server.dnscrypt_keys) {
     base.session.dnscrypt.provider_name = server.dnscrypt_keys->provider_name();
@@ -193,9 +275,7 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
   state_->start_server(server);
   state_->start_client();
 
-  std::vector<Task> warm_up;
-  for (auto t : setup.transports) warm_up.push_back({t, kWarmUpSample});
-  run(warm_up, {.interval = 0ms, .in_flight = warm_up.size()}, [](Sample&&) {}, {});
+  state_->warm_up(*this);
 }
 
 Rig::~Rig() {

@@ -5,6 +5,21 @@
 #include "io/unix_clock.hpp"
 
 namespace doxlab::experiment {
+namespace {
+
+constexpr std::pair<Start, std::string_view> kStarts[] = {
+    {Start::Cold, "cold"}, {Start::Reused, "reused"}, {Start::Resumed, "resumed"}, {Start::EarlyData, "0rtt"}};
+
+}  // namespace
+
+std::string_view to_string(Start start) {
+  return std::ranges::find(kStarts, start, &std::pair<Start, std::string_view>::first)->second;
+}
+
+std::optional<Start> parse_start(std::string_view text) {
+  const auto found = std::ranges::find(kStarts, text, &std::pair<Start, std::string_view>::second);
+  return found == std::end(kStarts) ? std::nullopt : std::optional(found->first);
+}
 
 void set_as_published(Setup& setup) {
   setup.doh3_retry = quic::RetryPolicy::Always;
@@ -29,6 +44,8 @@ server::ServerOptions server_options(const Setup& setup, const tls::Chain& chain
   out.quic = setup.server_quic;
   out.doq_retry = setup.doq_retry;
   out.doh3_retry = setup.doh3_retry;
+  out.early_data = setup.start == Start::EarlyData;
+  out.stream.fast_open = setup.fast_open;
   // Truncated answers are asked for again over TCP, so a server of one is a server of both.
   for (auto t : setup.transports) {
     const auto over_tcp = tcp_fallback(t);

@@ -16,6 +16,16 @@
 
 namespace doxlab::experiment {
 
+/// In what state a lookup finds its connection.
+enum class Start : std::uint8_t {
+  Cold,       ///< nothing is known of the server
+  Reused,     ///< on a connection that is open and has answered before
+  Resumed,    ///< a new connection, TLS resumed with a ticket (RFC 8446 §2.2); DNSCrypt: the certificate is known
+  EarlyData,  ///< as Resumed, the query sent as 0-RTT (RFC 8446 §2.3, RFC 9001 §4.6)
+};
+std::string_view to_string(Start start);  // "cold", "reused", "resumed", "0rtt"
+std::optional<Start> parse_start(std::string_view text);
+
 struct Setup {
   link::Impairments link;
   bool ipv6 = false;
@@ -32,6 +42,16 @@ struct Setup {
   transport::HttpMethod method = transport::HttpMethod::Post;
   std::size_t pad_query_to = 128;               ///< EDNS padding on transports with TLS (RFC 8467 §4.1); 0: none
   quic::Options client_quic;
+  /// Do53 has nothing to resume: over UDP all starts are one, over TCP only Reused differs.
+  Start start = Start::Cold;
+  bool reject_early_data = false;               ///< the resolver rejects the 0-RTT that its tickets allow
+  bool use_token = false;                       ///< QUIC: with a NEW_TOKEN token of an earlier connection
+  bool fast_open = false;                       ///< TCP Fast Open with a cookie of an earlier connection
+  Duration do53_retransmission{};               ///< Do53/UDP: send again after this; 0: never
+
+  // Both kernels.
+  std::uint32_t tcp_initial_window = 0;         ///< segments; 0: the kernel's 10
+  std::vector<std::pair<std::string, std::string>> sysctls;  ///< as lab::LabOptions::sysctls
 
   // The resolver.
   std::shared_ptr<const resolver::Zone> zone;   ///< null: the built-in zone

@@ -261,7 +261,8 @@ class StreamPump final : public PumpBase {
         return;
       }
       const auto now = monotonic_now();
-      if (callbacks_.on_connected) callbacks_.on_connected(now);
+      // With a Fast Open cookie nothing has been sent yet: the SYN goes with the first bytes (RFC 7413 §4.2).
+      if (is_established()) tell_connected(now);
       if (closing_) return;
       std::error_code ignored;
       socket_.non_blocking(true, ignored);
@@ -285,7 +286,7 @@ class StreamPump final : public PumpBase {
       const auto sent = ::send(socket_.native_handle(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
       if (sent > 0) {
         unsent_.erase(unsent_.begin(), unsent_.begin() + sent);
-      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINPROGRESS) {  // the last with Fast Open
         waiting_writable_ = true;
         socket_.async_wait(asio::ip::tcp::socket::wait_write, [self = shared_from_this(), this](const std::error_code& error) {
           waiting_writable_ = false;
@@ -316,6 +317,7 @@ class StreamPump final : public PumpBase {
       for (int i = 0; i < 16; ++i) {
         const auto got = ::recv(socket_.native_handle(), buffer_.data(), buffer_.size(), 0);
         if (got > 0) {
+          if (!connected_) tell_connected(monotonic_now());
           if (!dead_ && !closing_) session_->receive(BytesView(buffer_).first(static_cast<std::size_t>(got)), monotonic_now());
           continue;
         }
@@ -327,6 +329,18 @@ class StreamPump final : public PumpBase {
       if (!dead_ && !closing_) service();
       if (!shut_) wait_readable();
     });
+  }
+
+  bool is_established() {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    return ::getsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+           info.tcpi_state == TCP_ESTABLISHED;
+  }
+
+  void tell_connected(Timestamp now) {
+    connected_ = true;
+    if (callbacks_.on_connected) callbacks_.on_connected(now);
   }
 
   void end_of_stream(int error) {
@@ -346,7 +360,7 @@ class StreamPump final : public PumpBase {
 
   asio::ip::tcp::socket socket_;
   Bytes unsent_;
-  bool waiting_writable_ = false, half_close_wanted_ = false;
+  bool connected_ = false, waiting_writable_ = false, half_close_wanted_ = false;
   std::array<std::uint8_t, 32768> buffer_;
 };
 

@@ -119,7 +119,7 @@ std::string configure(Side side, const LabOptions& options, std::optional<net::T
     netlink.add_address(name, first, prefix_bits);
     for (std::size_t k = 2; side == Side::Client && k <= Lab::kClientAddresses; ++k)
       netlink.add_address(name, Lab::client_address(ipv6, k), prefix_bits);
-    netlink.add_default_route(name, first, congestion_control_of_routes);
+    netlink.add_default_route(name, first, congestion_control_of_routes, options.tcp_initial_window);
   }
   return congestion_control_of_routes;
 }

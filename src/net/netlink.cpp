@@ -81,7 +81,7 @@ void Netlink::add_address(const std::string& device, const IpAddress& address, s
 }
 
 void Netlink::add_default_route(const std::string& device, const IpAddress& preferred_source,
-                                const std::string& congestion_control) {
+                                const std::string& congestion_control, std::uint32_t initial_window) {
   Buffer buffer;
   auto* message = begin(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
   auto* header = put_header<rtmsg>(message);
@@ -92,9 +92,10 @@ void Netlink::add_default_route(const std::string& device, const IpAddress& pref
   header->rtm_type = RTN_UNICAST;
   mnl_attr_put_u32(message, RTA_OIF, index_of(device));
   put_address(message, RTA_PREFSRC, preferred_source);
-  if (!congestion_control.empty()) {
+  if (!congestion_control.empty() || initial_window != 0) {
     auto* metrics = mnl_attr_nest_start(message, RTA_METRICS);
-    mnl_attr_put_strz(message, RTAX_CC_ALGO, congestion_control.c_str());
+    if (!congestion_control.empty()) mnl_attr_put_strz(message, RTAX_CC_ALGO, congestion_control.c_str());
+    if (initial_window != 0) mnl_attr_put_u32(message, RTAX_INITCWND, initial_window);
     mnl_attr_nest_end(message, metrics);
   }
   transact(message, "add the default route through device " + device +

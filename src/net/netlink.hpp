@@ -28,9 +28,10 @@ class Netlink {
   void add_address(const std::string& device, const IpAddress& address, std::uint8_t prefix_bits);
   /// Everything of the family of `preferred_source` goes into the device, without a gateway. A name in
   /// `congestion_control` is what TCP over the route uses, even one that the namespace's setting refuses
-  /// because the machine does not allow it to everyone; empty: the setting.
+  /// because the machine does not allow it to everyone; empty: the setting. `initial_window` is TCP's initial
+  /// congestion window in segments (ip-route(8) initcwnd); 0: the kernel's 10 (RFC 6928).
   void add_default_route(const std::string& device, const IpAddress& preferred_source,
-                         const std::string& congestion_control = {});
+                         const std::string& congestion_control = {}, std::uint32_t initial_window = 0);
 
  private:
   void change_link(const std::string& device, bool up, std::optional<std::uint32_t> mtu,

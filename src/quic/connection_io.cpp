@@ -92,9 +92,24 @@ std::optional<Outgoing> ConnectionState::poll(Timestamp now) {
   }
   auto packet = write_packet(at);
   if (packet) pacer_.sent(packet->payload.size());
+  if (!is_server_ && !first_flight_sent_) packet = with_copies(std::move(packet));
   if (phase_ == Phase::Closing && close_packet_due_) return poll(now);  // writing failed: one last packet
   if (!packet && !own_pacing && phase_ == Phase::Active) ngtcp2_conn_update_pkt_tx_time(conn_, at);
   return packet;
+}
+
+std::optional<Outgoing> ConnectionState::with_copies(std::optional<Outgoing>&& packet) {
+  if (packet) {
+    for (std::size_t copy = 1; copy < options_.first_flight_copies; ++copy) copies_.push_back(*packet);
+    return std::move(packet);
+  }
+  if (copies_.empty()) {
+    first_flight_sent_ = true;
+    return std::nullopt;
+  }
+  auto copy = std::move(copies_.front());
+  copies_.pop_front();
+  return copy;
 }
 
 // Takes the queued streams in turn, as many as fit, so that each makes progress in every round.

@@ -120,6 +120,8 @@ class ConnectionState {
   void enqueue(StreamId id, Stream& stream);
   std::optional<StreamId> next_sendable(std::size_t& candidates);
   std::optional<Outgoing> write_packet(ngtcp2_tstamp now);
+  /// Behind the last datagram of the client's first flight come its copies.
+  std::optional<Outgoing> with_copies(std::optional<Outgoing>&& packet);
   void report_stop_sending(StreamId id, Stream& stream, std::uint64_t code);
   void reopen_early_streams();
   void on_handshake_completed();
@@ -148,6 +150,8 @@ class ConnectionState {
   ngtcp2_tstamp last_tick_ = 0;
   ngtcp2_tstamp deadline_ = 0;  ///< end of Closing or Draining
   Bytes close_packet_;
+  std::deque<Outgoing> copies_;        ///< of the client's first flight, still to be sent
+  bool first_flight_sent_ = false;
   bool close_packet_due_ = false;
   std::uint64_t received_while_closing_ = 0;
   Pacer pacer_;

@@ -22,6 +22,10 @@ struct Options {
   Duration handshake_timeout = 10s;
   CongestionControl congestion = CongestionControl::Cubic;
   std::uint64_t initial_window_packets = 0;  ///< 0: the library's (RFC 9002 §7.2: 10 datagrams)
+  /// Client: how often each datagram of its first flight is sent, the copies behind the originals. Against loss
+  /// before the server has answered; copies are duplicates to the server (RFC 9000 §12.3) but count for its
+  /// amplification limit.
+  std::size_t first_flight_copies = 1;
   std::uint64_t max_streams_bidi = 100;      ///< that the peer may open
   std::uint64_t max_streams_uni = 0;         ///< DoQ allows none (RFC 9250 §4.2); HTTP/3 needs 3
   std::uint64_t stream_window_bytes = 256 * 1024;

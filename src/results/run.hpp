@@ -51,7 +51,13 @@ struct EndpointSettings {
   std::string chain_key;                        ///< "ecdsa-p256" or "rsa-2048"
   std::string doq_retry, doh3_retry;            ///< "off" or "always"
   std::uint64_t client_datagram_bytes = 0, server_datagram_bytes = 0;  ///< UDP payload
-  double initial_rtt_ms = 0;
+  double initial_rtt_ms = 0, server_initial_rtt_ms = 0;  ///< QUIC: RTT assumed before the first sample
+  std::string congestion_control;               ///< QUIC: "cubic", "reno" or "bbr"; TCP's is among the kernel settings
+  std::uint64_t quic_initial_window = 0, tcp_initial_window = 0;  ///< packets; 0: 10
+  std::uint64_t first_flight_copies = 1;
+  std::string start;                            ///< "cold", "reused", "resumed", "0rtt"
+  bool early_data_rejected = false, token = false, fast_open = false;
+  double do53_retransmission_ms = 0;            ///< 0: never
   std::string doh_method;                       ///< "post" or "get"
   std::vector<std::string> dnscrypt_constructions;  ///< offered and accepted, the preferred one first
   double timeout_s = 0;
@@ -78,6 +84,8 @@ struct PacketsSample {
   std::optional<std::uint64_t> certificate_pkts, certificate_bytes;
   std::string group, cipher;
   bool retry = false, hello_retry_request = false, tcp_fallback = false;
+  bool resumed = false;
+  std::string early_data;                       ///< "accepted", "rejected"; empty: not offered
 };
 
 /// Medians over the answered samples (the lower of two middle ones, so that counts stay whole).

@@ -87,6 +87,10 @@ const std::vector<Bound>& Server::bound() const { return state_->bound; }
 
 std::shared_ptr<const dnscrypt::ResolverKeys> Server::dnscrypt_keys() const { return state_->options.dnscrypt_keys; }
 
+void Server::accept_early_data(bool accept) {
+  for (const auto& [transport, context] : state_->contexts) context->accept_early_data(accept);
+}
+
 void Server::close(Duration linger) {
   for (const auto& listener : state_->listeners) listener->close(linger);
 }

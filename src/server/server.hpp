@@ -53,6 +53,8 @@ class Server {
   void listen(const IpAddress& ip, std::uint16_t port_offset = 0);
   void listen(Transport transport, const SocketAddress& address);
   const std::vector<Bound>& bound() const;
+  /// False: 0-RTT is rejected from now on although the tickets allow it. Any thread may call it.
+  void accept_early_data(bool accept);
   /// Null if no DNSCrypt transport was asked for.
   std::shared_ptr<const dnscrypt::ResolverKeys> dnscrypt_keys() const;
   /// Stops everything in the protocols' ways; the io_context runs dry within `linger`.

@@ -147,6 +147,8 @@ void expect_name(SSL* ssl, const std::string& server_name) {
 
 // Resumption skips the certificate, so the ticket must stem from a session that verified one for this
 // same name. (OpenSSL keeps the verification result with the session but does not look at it again.)
+int on_early_data(SSL* ssl, void*) { return internal::context_state_of(ssl).early_data_accepted ? 1 : 0; }
+
 // The SSL has the session set.
 bool ticket_is_trusted(SSL_SESSION* session, SSL* ssl, const std::string& server_name) {
   X509* leaf = SSL_SESSION_get0_peer(session);
@@ -236,6 +238,7 @@ const ClientOptions& ClientContext::options() const { return state_->options; }
 struct ServerContext::State {
   ServerOptions options;
   ContextPtr context;
+  ContextState* shared = nullptr;  // owned by `context`
 };
 
 ServerContext::ServerContext(ServerOptions options) : state_(std::make_unique<State>()) {
@@ -245,6 +248,7 @@ ServerContext::ServerContext(ServerOptions options) : state_(std::make_unique<St
   state.context = new_context(TLS_server_method(), wanted.groups, wanted.certificate_compression);
   SSL_CTX* context = state.context.get();
   ContextState& shared = internal::attach_context_state(context);
+  state.shared = &shared;
   shared.key_log = wanted.key_log;
   shared.alpn_wire = alpn_wire_form(wanted.alpn);
   shared.alpn_required = wanted.alpn_required && !wanted.alpn.empty();
@@ -257,6 +261,7 @@ ServerContext::ServerContext(ServerOptions options) : state_(std::make_unique<St
   // larger, so the call's result says nothing that matters.
   if (!wanted.certificate_compression.empty()) SSL_CTX_compress_certs(context, 0);
 
+  SSL_CTX_set_allow_early_data_cb(context, on_early_data, nullptr);
   SSL_CTX_set_client_hello_cb(context, on_client_hello, nullptr);
   SSL_CTX_set_tlsext_servername_callback(context, on_server_name);
   if (!wanted.alpn.empty()) SSL_CTX_set_alpn_select_cb(context, on_alpn, nullptr);
@@ -287,6 +292,10 @@ SslPtr ServerContext::new_ssl(bool for_quic) const {
   internal::attach_state(ssl.get()).for_quic = for_quic;
   SSL_set_accept_state(ssl.get());
   return ssl;
+}
+
+void ServerContext::accept_early_data(bool accept) const {
+  state_->shared->early_data_accepted = accept;
 }
 
 const ServerOptions& ServerContext::options() const { return state_->options; }

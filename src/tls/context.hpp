@@ -59,6 +59,10 @@ class ServerContext {
   /// quic_transport_parameters extension is refused with missing_extension (RFC 9001 §8.2).
   SslPtr new_ssl(bool for_quic) const;
 
+  /// False: handshakes from now on reject 0-RTT although its tickets allow it, as a server does whose keys have
+  /// changed or that saw a replay (RFC 8446 §4.2.10). Any thread may call it.
+  void accept_early_data(bool accept) const;
+
   const ServerOptions& options() const;
 
  private:

@@ -4,6 +4,7 @@
 #include <openssl/ssl.h>
 
 #include <deque>
+#include <atomic>
 #include <mutex>
 #include <string>
 
@@ -29,6 +30,7 @@ struct ContextState {
   std::mutex key_log_mutex;
   bool alpn_required = false;
   std::string alpn_wire;           ///< server: accepted protocols with length octets (RFC 7301 §3.1)
+  std::atomic<bool> early_data_accepted = true;  ///< server: false rejects what its tickets allow
 };
 
 /// Attaches a fresh SslState. Throws std::runtime_error without memory.
