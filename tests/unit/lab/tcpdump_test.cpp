@@ -1,15 +1,10 @@
-#include <gmock/gmock.h>
-#include <unistd.h>
+#include "support/tcpdump.hpp"
 
-#include <csignal>
-#include <cstring>
-#include <filesystem>
-#include <format>
-#include <fstream>
-#include <memory>
+#include <gmock/gmock.h>
+
+#include <algorithm>
 
 #include "lab_sockets.hpp"
-#include "net/child_process.hpp"
 
 namespace doxlab::lab {
 namespace {
@@ -17,38 +12,13 @@ namespace {
 using capture::RecordedPacket;
 using link::Direction;
 
-/// The packets of a pcap file of this machine's byte order, from the IP header on, TCP and UDP only.
-std::vector<Bytes> read_pcap(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  constexpr std::size_t kFileHeader = 24, kRecordHeader = 16;
-  std::vector<Bytes> packets;
-  for (std::size_t at = kFileHeader; at + kRecordHeader <= text.size();) {
-    std::uint32_t length;
-    std::memcpy(&length, &text[at + 8], sizeof length);
-    at += kRecordHeader;
-    if (at + length > text.size()) break;
-    auto packet = to_bytes(as_bytes(std::string_view(text).substr(at, length)));
-    if (capture::parse_headers(packet)) packets.push_back(std::move(packet));
-    at += length;
-  }
-  return packets;
-}
-
-/// All of a packet, short enough to read in a failure.
-std::string describe(const Bytes& packet) {
-  const auto headers = capture::parse_headers(packet);
-  return std::format("{} {} flags {} {} octets, hash {:x}", headers->source.to_string(),
-                     headers->destination.to_string(), headers->tcp_flags, packet.size(),
-                     std::hash<std::string_view>{}(as_text(packet)));
-}
-
 std::vector<std::string> one_way(const std::vector<Bytes>& packets, Direction direction) {
   std::vector<std::string> out;
   for (const auto& packet : packets) {
     const auto headers = capture::parse_headers(packet);
     const bool from_server = headers->source.ip == Lab::server_address(headers->source.ip.is_v6());
-    if (from_server == (direction == Direction::ToClient)) out.push_back(describe(packet));
+    if (from_server == (direction == Direction::ToClient))
+      out.push_back(doxlab::test::describe_packet(packet));
   }
   return out;
 }
@@ -58,7 +28,7 @@ std::vector<std::string> seen_by_client(const std::vector<RecordedPacket>& packe
   std::vector<std::string> out;
   for (const auto& packet : packets)
     if (packet.place.direction == direction && (direction == Direction::ToServer || packet.delivered))
-      out.push_back(describe(packet.bytes));
+      out.push_back(doxlab::test::describe_packet(packet.bytes));
   return out;
 }
 
@@ -92,17 +62,8 @@ void run_tcp_echo(Lab& lab, std::uint64_t lookup) {
 }
 
 TEST(LabRecorder, AgreesWithTcpdumpPacketForPacket) {
-  const auto path = std::filesystem::temp_directory_path() / ("doxlab-tcpdump-" + std::to_string(::getpid()));
   Lab lab({.impairments = {.seed = 6, .one_way_delay = 2ms, .loss_probability = 0.05}, .sysctls = {}});
-  std::unique_ptr<net::ChildProcess> tcpdump;
-  // With its own snap length of 256 KiB, tcpdump's ring would hold eight packets and lose the rest of a
-  // burst.
-  lab.run_in(Side::Client, [&] {
-    tcpdump = std::make_unique<net::ChildProcess>(
-        std::vector<std::string>{"tcpdump", "-n", "-i", "lab0", "-Z", "root", "--immediate-mode", "-s",
-                                 "2048", "-U", "-w", path.string()});
-  });
-  ASSERT_TRUE(tcpdump->wait_for("listening on", 20s)) << tcpdump->errors();
+  doxlab::test::Tcpdump tcpdump(lab, Side::Client);
 
   test::UdpEcho echo(lab, false);
   test::UdpClient client(lab, false, {.lookup = 1});
@@ -128,15 +89,11 @@ TEST(LabRecorder, AgreesWithTcpdumpPacketForPacket) {
     last = latest;
     client.receive(20ms);
   }
-  tcpdump->signal(SIGINT);
-  ASSERT_EQ(tcpdump->wait(20s), 0) << tcpdump->errors();
-
-  const auto seen = read_pcap(path);
+  const auto seen = tcpdump.stop();
   const auto packets = recorded();
   EXPECT_GT(packets.size(), 80);
   for (const auto direction : {Direction::ToServer, Direction::ToClient})
     EXPECT_EQ(one_way(seen, direction), seen_by_client(packets, direction)) << link::to_string(direction);
-  std::filesystem::remove(path);
 }
 
 }  // namespace
