@@ -112,7 +112,7 @@ void LabOptions::add_to(CLI::App& command) {
   recovery->add_option("--congestion-control", congestion_, "QUIC and TCP: cubic, reno or bbr")
       ->check(CLI::IsMember({"cubic", "reno", "bbr"}))
       ->capture_default_str();
-  recovery->add_option("--initcwnd", initcwnd_, "Initial congestion window in packets, QUIC and TCP; 0: 10 (RFC 6928, RFC 9002)")
+  recovery->add_option("--initcwnd", initcwnd_, "TCP: initial congestion window in segments; 0: 10 (RFC 6928). QUIC keeps that of RFC 9002, ngtcp2 has no choice")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   recovery->add_option("--server-initial-rtt", server_initial_rtt_ms_, "QUIC server: RTT assumed before the first sample, ms")
@@ -160,12 +160,10 @@ experiment::Setup LabOptions::setup() const {
   out.client_quic.initial_rtt = from_ms(initial_rtt_ms_);
   out.server_quic.initial_rtt = from_ms(server_initial_rtt_ms_);
   out.client_quic.first_flight_copies = first_flight_copies_;
-  for (auto* quic : {&out.client_quic, &out.server_quic}) {
+  for (auto* quic : {&out.client_quic, &out.server_quic})
     quic->congestion = congestion_ == "reno"  ? quic::CongestionControl::Reno
                        : congestion_ == "bbr" ? quic::CongestionControl::Bbr
                                               : quic::CongestionControl::Cubic;
-    quic->initial_window_packets = initcwnd_;
-  }
   out.tcp_initial_window = static_cast<std::uint32_t>(initcwnd_);
   if (congestion_ != "cubic") out.sysctls.emplace_back("tcp_congestion_control", congestion_);
   if (syn_linear_timeouts_ != 0)

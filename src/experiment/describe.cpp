@@ -79,7 +79,6 @@ results::EndpointSettings describe_endpoints(const Setup& setup) {
   out.initial_rtt_ms = to_ms(setup.client_quic.initial_rtt);
   out.server_initial_rtt_ms = to_ms(setup.server_quic.initial_rtt);
   out.congestion_control = to_string(setup.client_quic.congestion);
-  out.quic_initial_window = setup.client_quic.initial_window_packets;
   out.tcp_initial_window = setup.tcp_initial_window;
   out.first_flight_copies = setup.client_quic.first_flight_copies;
   out.start = to_string(setup.start);

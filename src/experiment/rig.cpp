@@ -40,15 +40,15 @@ lab::LabOptions lab_options(const Setup& setup) {
   return out;
 }
 
-/// What a client keeps of a server from one connection to the next.
-struct Memory {
-  std::optional<transport::TicketReceived> ticket;
-  Bytes token;
-};
-
 }  // namespace
 
 struct Rig::State {
+  /// What a client keeps of a server from one connection to the next.
+  struct Memory {
+    std::optional<transport::TicketReceived> ticket;
+    Bytes token;
+  };
+
   explicit State(const Setup& given)
       : setup(given), lab(lab_options(given)), server_io(1), client_io(1), server_lag(server_io, kLagPeriod),
         client_lag(client_io, kLagPeriod), pace_timer(client_io) {}
@@ -84,11 +84,11 @@ struct Rig::State {
   void start_server(const server::ServerOptions& options) {
     std::promise<void> ready;
     server_thread = lab.start_thread(lab::Side::Server, [this, &options, &ready](std::stop_token stop) {
-      std::unique_ptr<server::Server> server;
+      std::unique_ptr<server::Server> listening;
       try {
-        server = std::make_unique<server::Server>(server_io, options);
-        server->listen(lab::Lab::server_address(setup.ipv6));
-        this->server = server.get();
+        listening = std::make_unique<server::Server>(server_io, options);
+        listening->listen(lab::Lab::server_address(setup.ipv6));
+        server = listening.get();
         ready.set_value();
       } catch (...) {
         ready.set_exception(std::current_exception());

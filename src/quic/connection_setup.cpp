@@ -48,9 +48,6 @@ Result<void> check_options(const Options& options) {
   if (options.max_idle_timeout < Duration::zero() || options.handshake_timeout <= Duration::zero()) {
     return fail("QUIC timeouts must not be negative");
   }
-  if (options.initial_window_packets != 0) {
-    return fail("ngtcp2 has no setting for the initial congestion window; leave initial_window_packets at 0");
-  }
   if (options.stream_window_bytes > kMaxVarint || options.connection_window_bytes > kMaxVarint ||
       options.max_streams_bidi > kMaxStreams || options.max_streams_uni > kMaxStreams) {
     return fail("QUIC limits must fit RFC 9000's integers");

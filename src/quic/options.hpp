@@ -21,7 +21,6 @@ struct Options {
   Duration max_idle_timeout = 30s;
   Duration handshake_timeout = 10s;
   CongestionControl congestion = CongestionControl::Cubic;
-  std::uint64_t initial_window_packets = 0;  ///< 0: the library's (RFC 9002 §7.2: 10 datagrams)
   /// Client: how often each datagram of its first flight is sent, the copies behind the originals. Against loss
   /// before the server has answered; copies are duplicates to the server (RFC 9000 §12.3) but count for its
   /// amplification limit.

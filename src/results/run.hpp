@@ -53,7 +53,7 @@ struct EndpointSettings {
   std::uint64_t client_datagram_bytes = 0, server_datagram_bytes = 0;  ///< UDP payload
   double initial_rtt_ms = 0, server_initial_rtt_ms = 0;  ///< QUIC: RTT assumed before the first sample
   std::string congestion_control;               ///< QUIC: "cubic", "reno" or "bbr"; TCP's is among the kernel settings
-  std::uint64_t quic_initial_window = 0, tcp_initial_window = 0;  ///< packets; 0: 10
+  std::uint64_t tcp_initial_window = 0;         ///< segments; 0: the kernel's 10
   std::uint64_t first_flight_copies = 1;
   std::string start;                            ///< "cold", "reused", "resumed", "0rtt"
   bool early_data_rejected = false, token = false, fast_open = false;
