@@ -67,6 +67,11 @@ int main(int argc, char** argv) {
   try {
     parser.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    // CLI11 says that a subcommand is missing, also when a word was meant to be one.
+    if (const auto words = parser.remaining(); error.get_name() == "RequiredError" && parser.get_subcommands().empty() && !words.empty()) {
+      std::println(stderr, "doxlab: '{}' is no subcommand; doxlab --help lists them", words.front());
+      return app::kUsage;
+    }
     return parser.exit(error) == 0 ? app::kOk : app::kUsage;
   }
   const std::stop_source stop;
@@ -75,6 +80,9 @@ int main(int argc, char** argv) {
     for (const auto& command : commands)
       if (command.app->parsed()) return command.run({join(argc, argv), stop.get_token()});
   } catch (const app::UsageError& error) {
+    std::println(stderr, "doxlab: {}", error.what());
+    return app::kUsage;
+  } catch (const std::invalid_argument& error) {  // of a setting that no option checks by itself
     std::println(stderr, "doxlab: {}", error.what());
     return app::kUsage;
   } catch (const std::exception& error) {

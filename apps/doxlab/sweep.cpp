@@ -136,6 +136,8 @@ int run(const SweepOptions& options, const Invocation& invocation) {
   const auto header = make_header(options, fixed, invocation);
   const CellSetups setup_of(fixed, header.grid);
   check_grid(header, setup_of);
+  check_output(options.json);
+  check_output(options.csv);
 
   experiment::SweepSummary summary(header);
   std::optional<experiment::SweepFile> file;

@@ -3,29 +3,19 @@
 #include <format>
 
 #include "report/order.hpp"
+#include "report/quantile.hpp"
 #include "report/table.hpp"
 
 namespace doxlab::report {
-namespace {
-
-/// "1225.8 [477–1571]"; "≥ timeout"; "n < 299" where n is too small to say.
-std::string quantile(const results::QuantileEstimate& q, double timeout_s) {
-  if (!q.supported) return std::format("n < {}", q.samples_needed);
-  const auto limit = std::format("≥{:g} s", timeout_s);
-  const auto value = q.censored ? limit : std::format("{:.1f}", q.ms.value_or(0));
-  const auto low = q.low_ms ? std::format("{:.1f}", *q.low_ms) : limit;
-  const auto high = q.high_ms ? std::format("{:.1f}", *q.high_ms) : limit;
-  return std::format("{} [{}, {}]", value, low, high);
-}
-
-}  // namespace
-
 std::string loss_text(const results::LossRun& run) {
   const auto& link = run.link;
   std::string out =
-      std::format("Cold lookups of {} {} over {}: {:g} ms each way, MTU {}, loss {:g}% each way{}, seed {}\n\n", run.endpoints.qname,
+      std::format("Cold lookups of {} {} over {}: {:g} ms each way, MTU {}, loss {:g}% each way{}, seed {}\n", run.endpoints.qname,
                   run.endpoints.qtype, run.endpoints.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms, link.mtu,
                   link.loss_percent, link.burst.empty() ? "" : " in bursts (" + link.burst + ")", link.seed);
+  if (run.shard) out += std::format("Shard {}/{}: part of {} lookups for each transport\n", run.shard->index, run.shard->of, run.repetitions);
+  if (!run.parts.empty()) out += std::format("Merged from {} parts\n", run.parts.size());
+  out += '\n';
   using enum Table::Align;
   std::vector<Table::Column> columns = {{"transport", Left}, {"answered", Right}, {"no answer", Right}};
   for (const char* title : {"p50", "p75", "p90", "p95", "p99", "p99.9", "max", "mean"}) columns.push_back({title, Right});
@@ -35,7 +25,7 @@ std::string loss_text(const results::LossRun& run) {
   for (const auto* name : in_order(run.results)) {
     const auto& s = run.results.at(name);
     std::vector<std::string> row = {s.transport, std::to_string(s.n), std::to_string(s.timeouts)};
-    for (const auto& q : s.quantiles) row.push_back(quantile(q, run.endpoints.timeout_s));
+    for (const auto& q : s.quantiles) row.push_back(quantile_text(q, run.endpoints.timeout_s));
     row.resize(columns.size() - 2, "-");
     row.push_back(s.max ? std::format("{:.1f}", *s.max) : "-");
     row.push_back(s.mean ? std::format("{:.1f}", *s.mean) : "-");
@@ -60,7 +50,8 @@ std::string loss_text(const results::LossRun& run) {
     }
   }
   if (!run.precision.within_1_ms) out += "WARNING: the link was more than 1 ms late at p99; times of this run are not to be trusted\n";
-  if (!run.complete) out += "INTERRUPTED: only what was measured until then is here\n";
+  if (!run.complete)
+    out += run.parts.empty() ? "INTERRUPTED: only what was measured until then is here\n" : "INCOMPLETE: samples of some parts are missing\n";
   return out;
 }
 

@@ -91,6 +91,9 @@ std::string to_json_line(const LossSample& sample);
 Result<LossRun> parse_loss_run(std::string_view json);
 /// Reads what to_json_line wrote. Errors: as above.
 Result<LossSample> parse_loss_sample(std::string_view line);
+/// The first thing in which two runs differ that may not be joined, as half a sentence: "seed is 1 in one and 2 in the
+/// other". Empty if none.
+std::string difference(const LossRun& one, const LossRun& other);
 /// Errors: a time that is no time (negative or infinite).
 Result<void> validate(const LossSample& sample);
 

@@ -4,18 +4,11 @@
 #include <format>
 #include <set>
 
+#include "results/difference.hpp"
 #include "results/json_reader.hpp"
 
 namespace doxlab::results {
 namespace {
-
-/// Two halves of a difference, short enough to read.
-std::string differ(std::string_view name, std::string_view one, std::string_view other) {
-  const auto shown = [](std::string_view text) {
-    return text.empty() ? std::string("not given") : text.size() > 80 ? std::string(text.substr(0, 80)) + "..." : std::string(text);
-  };
-  return std::format("{} is {} in one and {} in the other", name, shown(one), shown(other));
-}
 
 std::string joined(const std::vector<GridAxis>& grid) {
   std::string out;
@@ -89,18 +82,6 @@ std::string fingerprint(const SweepHeader& header) {
     add(value);
   }
   return std::format("{:016x}", hash);
-}
-
-std::string difference(const std::map<std::string, std::string>& one, const std::map<std::string, std::string>& other) {
-  const auto value = [](const auto& options, const std::string& name) {
-    const auto at = options.find(name);
-    return at == options.end() ? std::string() : at->second;
-  };
-  auto all = one;
-  all.insert(other.begin(), other.end());
-  for (const auto& [name, ignored] : all)
-    if (value(one, name) != value(other, name)) return differ(name, value(one, name), value(other, name));
-  return {};
 }
 
 std::string difference(const SweepHeader& one, const SweepHeader& other) {

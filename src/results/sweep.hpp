@@ -86,9 +86,6 @@ std::string fingerprint(const SweepHeader& header);
 /// The first thing in which two sweeps differ that may not be joined or continued, as half a sentence: "loss is 2 in
 /// one and 5 in the other". Empty if none; shards may differ.
 std::string difference(const SweepHeader& one, const SweepHeader& other);
-/// The same for two sets of options.
-std::string difference(const std::map<std::string, std::string>& one, const std::map<std::string, std::string>& other);
-
 /// One line without line feed.
 std::string to_json_line(const SweepHeader& header);
 std::string to_json_line(const SweepCell& cell);
