@@ -1,5 +1,8 @@
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <format>
 #include <fstream>
 #include <memory>
 #include <print>
@@ -42,10 +45,11 @@ class Progress {
 int run(const LossOptions& options, const Invocation& invocation) {
   const auto setup = options.lab.setup();
   const auto shard = options.shard.empty() ? std::nullopt : std::optional(parse_shard(options.shard));
+  check_output(options.json);
   std::ofstream samples;
   if (!options.samples.empty()) {
     samples.open(options.samples, std::ios::trunc);
-    if (!samples) throw std::runtime_error(options.samples + ": cannot be written");
+    if (!samples) throw std::runtime_error(std::format("{}: {}", options.samples, std::strerror(errno)));
   }
   const auto write_sample = [&](const results::LossSample& sample) {
     if (samples.is_open()) samples << results::to_json_line(sample) << '\n';

@@ -1,15 +1,19 @@
 #include "options.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <format>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include "dns/message.hpp"
 #include "resolver/resolver.hpp"
+#include "tls/context.hpp"
 
 namespace doxlab::app {
 
@@ -197,21 +201,65 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
+namespace {
+
+/// The file that a path leads to: a symbolic link stays, what it names is written.
+std::string target_of(const std::string& path) {
+  std::error_code missing;
+  const auto target = std::filesystem::canonical(path, missing);
+  return missing ? path : target.string();
+}
+
+/// Devices and pipes are written in place; only a regular file can be replaced by another.
+bool is_written_in_place(const std::string& target) {
+  std::error_code missing;
+  const auto status = std::filesystem::status(target, missing);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
+std::runtime_error output_error(const std::string& path) {
+  return std::runtime_error(std::format("{}: {}", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+void check_output(const std::string& path) {
+  if (path.empty() || path == "-") return;
+  const auto target = target_of(path);
+  if (is_written_in_place(target)) {
+    if (::access(target.c_str(), W_OK) != 0) throw output_error(path);
+    if (!std::filesystem::is_directory(target)) return;
+    errno = EISDIR;
+    throw output_error(path);
+  }
+  const auto partial = target + ".partial";
+  if (!std::ofstream(partial, std::ios::binary | std::ios::trunc)) throw output_error(path);
+  std::remove(partial.c_str());
+}
+
 void write_output(const std::string& path, const std::string& content) {
   if (path == "-") {
     std::cout << content << std::flush;
     if (!std::cout) throw std::runtime_error("standard output: write failed");
     return;
   }
+  const auto target = target_of(path);
+  if (is_written_in_place(target)) {
+    std::ofstream out(target, std::ios::binary);
+    out << content;
+    out.close();
+    if (!out) throw output_error(path);
+    return;
+  }
   // Written beside and renamed, so that a full disk or Ctrl-C never leaves half a file under the name.
-  const auto partial = path + ".partial";
+  const auto partial = target + ".partial";
   std::ofstream out(partial, std::ios::binary | std::ios::trunc);
   out << content;
   out.close();
-  if (!out || std::rename(partial.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
+  if (!out || std::rename(partial.c_str(), target.c_str()) != 0) {
+    const auto error = output_error(path);
     std::remove(partial.c_str());
-    throw std::runtime_error(std::format("{}: {}", path, reason));
+    throw error;
   }
 }
 
@@ -232,12 +280,25 @@ std::string group_name(const std::string& name) {
   return name;
 }
 
+void check_groups(const std::string& list, std::string_view typed) {
+  try {
+    const tls::ClientContext probe({.groups = list, .verify = false});
+  } catch (const std::runtime_error&) {
+    throw UsageError(
+        std::format("'{}' is no key exchange group; there are X25519, secp256r1, X25519MLKEM768, MLKEM768 and others", typed));
+  }
+}
+
 std::string group_list(const std::string& text) {
-  if (text.find_first_of(":*") != std::string::npos) return text;
+  if (text.find_first_of(":*") != std::string::npos) {
+    check_groups(text, text);
+    return text;
+  }
   std::string out;
   bool hybrid_share = false, classical_share = false;
   for (const auto& given : split_list(text)) {
     const auto name = group_name(given);
+    check_groups(name, given);
     const bool hybrid = name.find("MLKEM") != std::string::npos;
     auto& has_share = hybrid ? hybrid_share : classical_share;
     if (!out.empty()) out += ':';

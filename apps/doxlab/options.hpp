@@ -71,15 +71,22 @@ std::vector<Transport> parse_transports(const std::vector<std::string>& names, s
 
 /// Reads a whole file. Errors: UsageError with the system's reason.
 std::string read_file(const std::string& path);
-/// Writes a whole file, or standard output for "-". Errors: std::runtime_error with the system's reason.
+/// Called before anything is measured: whether write_output will find a place for `path`; empty and "-" pass.
+/// Errors: std::runtime_error with the system's reason.
+void check_output(const std::string& path);
+/// Writes a whole file, or standard output for "-". A file appears under its name only when it is complete; a
+/// device or pipe is written as it is. Errors: std::runtime_error with the system's reason.
 void write_output(const std::string& path, const std::string& content);
 
 /// "A,B" split and trimmed, empty parts dropped.
 std::vector<std::string> split_list(const std::string& text);
 /// A group by the name that OpenSSL knows: "P-256" is "secp256r1"; other names stay.
 std::string group_name(const std::string& name);
+/// Whether OpenSSL takes a list of groups. Errors: UsageError with what was `typed` for it.
+void check_groups(const std::string& list, std::string_view typed);
 /// A comma list of groups as OpenSSL's list with a key share for the first hybrid and the first classical
-/// group, as docs/method.md explains; a text with ':' or '*' is passed on as it is.
+/// group, as docs/method.md explains; a text with ':' or '*' is passed on as it is. Errors: UsageError with the
+/// group that OpenSSL does not know.
 std::string group_list(const std::string& text);
 /// DNSCrypt's "xchacha20", "xsalsa20", their full names, or a comma list. Errors: UsageError.
 std::vector<dnscrypt::EsVersion> parse_constructions(const std::string& text);

@@ -16,6 +16,7 @@ struct PacketsOptions {
 };
 
 int run(const PacketsOptions& options, const Invocation& invocation) {
+  check_output(options.json);
   const auto result = experiment::run_packets(options.lab.setup(), options.repetitions, invocation.command_line,
                                               show_progress, invocation.stop);
   if (!options.json.empty()) write_output(options.json, results::to_json(result));

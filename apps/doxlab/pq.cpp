@@ -1,5 +1,6 @@
 #include <memory>
 #include <print>
+#include <utility>
 
 #include "commands.hpp"
 #include "experiment/pq.hpp"
@@ -20,8 +21,12 @@ int run(const PqOptions& options, const Invocation& invocation) {
   std::erase_if(setup.transports, [](Transport t) { return !has_tls(t); });
   if (setup.transports.empty()) throw UsageError("--only: none of these transports has a TLS key exchange");
   auto groups = split_list(options.groups);
-  for (auto& group : groups) group = group_name(group);
+  for (auto& group : groups) {
+    const auto typed = std::exchange(group, group_name(group));
+    check_groups(group, typed);
+  }
   if (groups.empty()) throw UsageError("--groups: no group given");
+  check_output(options.json);
   const auto result = experiment::run_pq(setup, groups, options.repetitions, invocation.command_line,
                                          show_progress, invocation.stop);
   if (!options.json.empty()) write_output(options.json, results::to_json(result));
