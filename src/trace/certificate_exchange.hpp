@@ -15,7 +15,8 @@ struct CertificateExchange {
   Volume to_server, to_client;
 };
 
-/// `provider_name` in wire form. As for count_volumes(), lost packets count and duplicates of the link do not.
+/// `provider_name` in wire form. As for count_volumes(), lost packets count and duplicates of the link do
+/// not.
 CertificateExchange count_certificate_exchange(std::span<const capture::RecordedPacket> packets,
                                                BytesView provider_name);
 

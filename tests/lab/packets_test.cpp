@@ -51,7 +51,14 @@ void expect_round_trips(const test::Json& run, const RoundTrips& expected) {
 
 TEST(Packets, AsPublishedTakesTheRoundTripsOfTheProtocols) {
   const auto run = run_packets({"--as-published"});
-  expect_round_trips(run, {{"do53", 1}, {"do53-tcp", 2}, {"dot", 3}, {"doh", 3}, {"doq", 2}, {"doh3", 3}});
+  expect_round_trips(run, {{"do53", 1},
+                           {"do53-tcp", 2},
+                           {"dnscrypt", 2},
+                           {"dnscrypt-tcp", 3},
+                           {"dot", 3},
+                           {"doh", 3},
+                           {"doq", 2},
+                           {"doh3", 3}});
   for (const auto& sample : run["results"]["doh3"]["raw"].get_array())
     EXPECT_TRUE(sample["retry"].get<bool>());
   for (const auto& sample : run["results"]["doq"]["raw"].get_array())
@@ -155,7 +162,14 @@ TEST(Packets, ShortChainFitsThreeTimesOneDatagram) {
 
 TEST(Packets, Ipv6TakesTheSameRoundTripsAndLongerHeaders) {
   const auto run = run_packets({"--ipv6"});
-  expect_round_trips(run, {{"do53", 1}, {"do53-tcp", 2}, {"dot", 3}, {"doh", 3}, {"doq", 2}, {"doh3", 2}});
+  expect_round_trips(run, {{"do53", 1},
+                           {"do53-tcp", 2},
+                           {"dnscrypt", 2},
+                           {"dnscrypt-tcp", 3},
+                           {"dot", 3},
+                           {"doh", 3},
+                           {"doq", 2},
+                           {"doh3", 2}});
   EXPECT_EQ(test::text(run["endpoints"], "family"), "ipv6");
   EXPECT_EQ(test::number(run["results"]["do53"], "bytes_c2s"), 40 + 8 + 40);
 }
@@ -166,7 +180,7 @@ TEST(Packets, RsaChainTakesTheSameRoundTrips) {
   EXPECT_EQ(test::text(run["endpoints"], "chain_key"), "rsa-2048");
 }
 
-TEST(Packets, HelloRetryRequestCostsOneOnEveryEncryptedTransport) {
+TEST(Packets, HelloRetryRequestCostsOneOnEveryTransportWithTls) {
   const auto run = run_packets(
       {"--only", "dot,doh,doq,doh3", "--group", "*X25519MLKEM768:secp256r1", "--server-group", "secp256r1"});
   // Each ClientHello fills a datagram or more, so that the chain fits three times what the client has sent.

@@ -62,8 +62,10 @@ Bytes question(std::string_view name = "example.com", std::uint16_t type = 1) {
 }
 
 class DnscryptLoopback : public testing::TestWithParam<Transport> {};
-INSTANTIATE_TEST_SUITE_P(UdpAndTcp, DnscryptLoopback, testing::Values(Transport::Dnscrypt, Transport::DnscryptTcp),
-                         [](const auto& param) { return param.param == Transport::Dnscrypt ? "udp" : "tcp"; });
+INSTANTIATE_TEST_SUITE_P(UdpAndTcp, DnscryptLoopback,
+                         testing::Values(Transport::Dnscrypt, Transport::DnscryptTcp), [](const auto& param) {
+                           return param.param == Transport::Dnscrypt ? "udp" : "tcp";
+                         });
 
 TEST_P(DnscryptLoopback, AnotherProvidersKeyFailsAndSaysSo) {
   const DnscryptResolver resolver;
@@ -95,7 +97,8 @@ TEST_P(DnscryptLoopback, EachConstructionIsUsedWhenItIsTheOnlyOneOffered) {
 TEST_P(DnscryptLoopback, TheClientsPreferenceDecidesBetweenConstructions) {
   const DnscryptResolver resolver;
   auto options = resolver.options(GetParam());
-  options.session.dnscrypt.es_versions = {EsVersion::X25519XSalsa20Poly1305, EsVersion::X25519XChaCha20Poly1305};
+  options.session.dnscrypt.es_versions = {EsVersion::X25519XSalsa20Poly1305,
+                                          EsVersion::X25519XChaCha20Poly1305};
   const auto result = client::lookup(options, question());
   ASSERT_EQ(result.outcome, client::Outcome::Answered) << result.reason;
   EXPECT_EQ(result.handshake->cipher, "X25519-XSalsa20Poly1305");
