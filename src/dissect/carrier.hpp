@@ -19,7 +19,9 @@ struct Carrier {
 };
 
 /// Index of a direction in arrays of two: 0 towards the server, 1 towards the client.
-inline std::size_t side(link::Direction direction) { return static_cast<std::size_t>(direction); }
+inline std::size_t side(link::Direction direction) {
+  return static_cast<std::size_t>(direction);
+}
 inline constexpr link::Direction kDirections[] = {link::Direction::ToServer, link::Direction::ToClient};
 
 }  // namespace doxlab::dissect

@@ -89,15 +89,21 @@ void cut_new_session_ticket(PartReader& out) {
 
 void cut(PartReader& out, HandshakeType type) {
   switch (type) {
-    case HandshakeType::ClientHello: return cut_hello(out, true);
-    case HandshakeType::ServerHello: return cut_hello(out, false);
-    case HandshakeType::EncryptedExtensions: return out.extensions();
+    case HandshakeType::ClientHello:
+      return cut_hello(out, true);
+    case HandshakeType::ServerHello:
+      return cut_hello(out, false);
+    case HandshakeType::EncryptedExtensions:
+      return out.extensions();
     case HandshakeType::CertificateRequest:
       out.in.skip(out.in.u8());
       return out.extensions();
-    case HandshakeType::Certificate: return cut_certificate(out);
-    case HandshakeType::CompressedCertificate: return cut_compressed_certificate(out);
-    case HandshakeType::NewSessionTicket: return cut_new_session_ticket(out);
+    case HandshakeType::Certificate:
+      return cut_certificate(out);
+    case HandshakeType::CompressedCertificate:
+      return cut_compressed_certificate(out);
+    case HandshakeType::NewSessionTicket:
+      return cut_new_session_ticket(out);
     case HandshakeType::CertificateVerify: {
       const auto scheme = out.in.u16();
       const auto length = out.in.u16();
@@ -111,7 +117,9 @@ void cut(PartReader& out, HandshakeType type) {
     case HandshakeType::KeyUpdate:
       out.in.skip(1);
       return out.mark(PartKind::Fields);
-    default: out.in.rest(); return out.mark(PartKind::Body);
+    default:
+      out.in.rest();
+      return out.mark(PartKind::Body);
   }
 }
 
@@ -150,17 +158,18 @@ std::optional<HandshakeMessage> read_handshake_message(BytesView stream, std::ui
   const bool fits = parts.in.ok() && parts.in.at_end() && parts.parts.size() <= 0xffff;  // Label::part
   out.parts = fits ? std::move(parts.parts) : uncut(out.length);
   constexpr std::size_t kRandomAt = kHeaderBytes + 2;
-  out.is_hello_retry_request = out.type == HandshakeType::ServerHello &&
-                               message.size() >= kRandomAt + kRetryRandom.size() &&
-                               std::ranges::equal(message.subspan(kRandomAt, kRetryRandom.size()), kRetryRandom);
+  out.is_hello_retry_request =
+      out.type == HandshakeType::ServerHello && message.size() >= kRandomAt + kRetryRandom.size() &&
+      std::ranges::equal(message.subspan(kRandomAt, kRetryRandom.size()), kRetryRandom);
   return out;
 }
 
-void add_to_layout(Layout& layout, const HandshakeMessage& message, std::uint32_t index) {
+void add_to_layout(Layout& layout, const HandshakeMessage& message, std::uint32_t index,
+                   std::uint64_t limit) {
   for (std::size_t i = 0; i < message.parts.size(); ++i) {
     const auto& part = message.parts[i];
     const auto begin = message.stream_offset + part.offset;
-    layout.add(begin, begin + part.length,
+    layout.add(begin, std::min(begin + part.length, limit),
                {.kind = TileKind::TlsHandshake,
                 .item = index,
                 .item_offset = part.offset,
@@ -170,10 +179,14 @@ void add_to_layout(Layout& layout, const HandshakeMessage& message, std::uint32_
 
 std::string_view to_string(Epoch epoch) {
   switch (epoch) {
-    case Epoch::Initial: return "initial";
-    case Epoch::Early: return "0-rtt";
-    case Epoch::Handshake: return "handshake";
-    case Epoch::Application: return "application";
+    case Epoch::Initial:
+      return "initial";
+    case Epoch::Early:
+      return "0-rtt";
+    case Epoch::Handshake:
+      return "handshake";
+    case Epoch::Application:
+      return "application";
   }
   return "";
 }
@@ -181,40 +194,68 @@ std::string_view to_string(Epoch epoch) {
 // Empty for types that no handshake has.
 std::string_view to_string(HandshakeType type) {
   switch (type) {
-    case HandshakeType::ClientHello: return "ClientHello";
-    case HandshakeType::ServerHello: return "ServerHello";
-    case HandshakeType::NewSessionTicket: return "NewSessionTicket";
-    case HandshakeType::EndOfEarlyData: return "EndOfEarlyData";
-    case HandshakeType::EncryptedExtensions: return "EncryptedExtensions";
-    case HandshakeType::Certificate: return "Certificate";
-    case HandshakeType::ServerKeyExchange: return "ServerKeyExchange";
-    case HandshakeType::CertificateRequest: return "CertificateRequest";
-    case HandshakeType::ServerHelloDone: return "ServerHelloDone";
-    case HandshakeType::CertificateVerify: return "CertificateVerify";
-    case HandshakeType::ClientKeyExchange: return "ClientKeyExchange";
-    case HandshakeType::Finished: return "Finished";
-    case HandshakeType::CertificateStatus: return "CertificateStatus";
-    case HandshakeType::KeyUpdate: return "KeyUpdate";
-    case HandshakeType::CompressedCertificate: return "CompressedCertificate";
+    case HandshakeType::ClientHello:
+      return "ClientHello";
+    case HandshakeType::ServerHello:
+      return "ServerHello";
+    case HandshakeType::NewSessionTicket:
+      return "NewSessionTicket";
+    case HandshakeType::EndOfEarlyData:
+      return "EndOfEarlyData";
+    case HandshakeType::EncryptedExtensions:
+      return "EncryptedExtensions";
+    case HandshakeType::Certificate:
+      return "Certificate";
+    case HandshakeType::ServerKeyExchange:
+      return "ServerKeyExchange";
+    case HandshakeType::CertificateRequest:
+      return "CertificateRequest";
+    case HandshakeType::ServerHelloDone:
+      return "ServerHelloDone";
+    case HandshakeType::CertificateVerify:
+      return "CertificateVerify";
+    case HandshakeType::ClientKeyExchange:
+      return "ClientKeyExchange";
+    case HandshakeType::Finished:
+      return "Finished";
+    case HandshakeType::CertificateStatus:
+      return "CertificateStatus";
+    case HandshakeType::KeyUpdate:
+      return "KeyUpdate";
+    case HandshakeType::CompressedCertificate:
+      return "CompressedCertificate";
   }
   return "";
 }
 
 std::string_view to_string(PartKind kind) {
   switch (kind) {
-    case PartKind::Header: return "header";
-    case PartKind::Fields: return "fields";
-    case PartKind::Random: return "random";
-    case PartKind::SessionId: return "session ID";
-    case PartKind::CipherSuites: return "cipher suites";
-    case PartKind::Extension: return "extension";
-    case PartKind::Certificate: return "certificate";
-    case PartKind::CertificateExtensions: return "certificate extensions";
-    case PartKind::CompressedCertificate: return "compressed certificate";
-    case PartKind::Signature: return "signature";
-    case PartKind::VerifyData: return "verify data";
-    case PartKind::Ticket: return "ticket";
-    case PartKind::Body: return "body";
+    case PartKind::Header:
+      return "header";
+    case PartKind::Fields:
+      return "fields";
+    case PartKind::Random:
+      return "random";
+    case PartKind::SessionId:
+      return "session ID";
+    case PartKind::CipherSuites:
+      return "cipher suites";
+    case PartKind::Extension:
+      return "extension";
+    case PartKind::Certificate:
+      return "certificate";
+    case PartKind::CertificateExtensions:
+      return "certificate extensions";
+    case PartKind::CompressedCertificate:
+      return "compressed certificate";
+    case PartKind::Signature:
+      return "signature";
+    case PartKind::VerifyData:
+      return "verify data";
+    case PartKind::Ticket:
+      return "ticket";
+    case PartKind::Body:
+      return "body";
   }
   return "";
 }

@@ -40,10 +40,10 @@ enum class HandshakeType : std::uint8_t {
 std::string_view to_string(HandshakeType type);
 
 enum class PartKind : std::uint8_t {
-  Header,       ///< type and length, 4 octets
-  Fields,       ///< fixed fields and lengths
-  Random,       ///< 32 octets
-  SessionId,    ///< with its length octet
+  Header,     ///< type and length, 4 octets
+  Fields,     ///< fixed fields and lengths
+  Random,     ///< 32 octets
+  SessionId,  ///< with its length octet
   CipherSuites,
   Extension,              ///< `code`: its type; with type and length, 4 octets
   Certificate,            ///< DER with its length, 3 octets; `code`: place in the chain from 0
@@ -81,8 +81,9 @@ struct HandshakeMessage {
 /// than 4 octets, or nothing that a handshake may have. Carrier and epoch are the caller's.
 std::optional<HandshakeMessage> read_handshake_message(BytesView stream, std::uint64_t at);
 
-/// Names the octets of a message in its stream.
-void add_to_layout(Layout& layout, const HandshakeMessage& message, std::uint32_t index);
+/// Names the octets of a message in its stream, those before `limit`.
+void add_to_layout(Layout& layout, const HandshakeMessage& message, std::uint32_t index,
+                   std::uint64_t limit = ~std::uint64_t{0});
 
 /// Extension types (IANA) that dissections look into.
 enum ExtensionType : std::uint16_t {

@@ -56,15 +56,29 @@ void read_extension(HelloContent& out, std::uint16_t type, BytesView body, const
   ByteReader in(body);
   const bool from_client = message.type == HandshakeType::ClientHello;
   switch (type) {
-    case kServerName: return read_server_name(out, in);
-    case kSupportedGroups: out.groups = read_numbers(in.take(in.u16())); return;
-    case kAlpn: return read_alpn(out, in);
-    case kPreSharedKey: out.has_psk = true; return;
-    case kEarlyData: out.has_early_data = true; return;
-    case kSupportedVersions: out.versions = read_numbers(from_client ? in.take(in.u8()) : body); return;
-    case kKeyShare: return read_key_share(out, in, from_client, message.is_hello_retry_request);
-    case kQuicTransportParameters: out.transport_parameters = to_bytes(body); return;
-    default: return;
+    case kServerName:
+      return read_server_name(out, in);
+    case kSupportedGroups:
+      out.groups = read_numbers(in.take(in.u16()));
+      return;
+    case kAlpn:
+      return read_alpn(out, in);
+    case kPreSharedKey:
+      out.has_psk = true;
+      return;
+    case kEarlyData:
+      out.has_early_data = true;
+      return;
+    case kSupportedVersions:
+      out.versions = read_numbers(from_client ? in.take(in.u8()) : body);
+      return;
+    case kKeyShare:
+      return read_key_share(out, in, from_client, message.is_hello_retry_request);
+    case kQuicTransportParameters:
+      out.transport_parameters = to_bytes(body);
+      return;
+    default:
+      return;
   }
 }
 

@@ -15,33 +15,41 @@ void require(bool holds) {
 Bytes hmac(const EVP_MD* hash, BytesView key, BytesView data) {
   Bytes out(EVP_MAX_MD_SIZE);
   unsigned length = 0;
-  require(HMAC(hash, key.data(), static_cast<int>(key.size()), data.data(), data.size(), out.data(), &length) !=
-          nullptr);
+  require(HMAC(hash, key.data(), static_cast<int>(key.size()), data.data(), data.size(), out.data(),
+               &length) != nullptr);
   out.resize(length);
   return out;
 }
 
 const EVP_CIPHER* aead(Cipher cipher) {
   switch (cipher) {
-    case Cipher::Aes128Gcm: return EVP_aes_128_gcm();
-    case Cipher::Aes256Gcm: return EVP_aes_256_gcm();
-    case Cipher::ChaCha20Poly1305: return EVP_chacha20_poly1305();
+    case Cipher::Aes128Gcm:
+      return EVP_aes_128_gcm();
+    case Cipher::Aes256Gcm:
+      return EVP_aes_256_gcm();
+    case Cipher::ChaCha20Poly1305:
+      return EVP_chacha20_poly1305();
   }
   return nullptr;
 }
 
 const EVP_CIPHER* mask_cipher(Cipher cipher) {
   switch (cipher) {
-    case Cipher::Aes128Gcm: return EVP_aes_128_ecb();
-    case Cipher::Aes256Gcm: return EVP_aes_256_ecb();
-    case Cipher::ChaCha20Poly1305: return EVP_chacha20();
+    case Cipher::Aes128Gcm:
+      return EVP_aes_128_ecb();
+    case Cipher::Aes256Gcm:
+      return EVP_aes_256_ecb();
+    case Cipher::ChaCha20Poly1305:
+      return EVP_chacha20();
   }
   return nullptr;
 }
 
 }  // namespace
 
-std::size_t key_bytes(Cipher cipher) { return cipher == Cipher::Aes128Gcm ? 16 : 32; }
+std::size_t key_bytes(Cipher cipher) {
+  return cipher == Cipher::Aes128Gcm ? 16 : 32;
+}
 
 std::span<const Cipher> ciphers_of_secret(std::size_t secret_bytes) {
   static constexpr std::array kSha256 = {Cipher::Aes128Gcm, Cipher::ChaCha20Poly1305};
@@ -51,7 +59,9 @@ std::span<const Cipher> ciphers_of_secret(std::size_t secret_bytes) {
   return {};
 }
 
-Bytes hkdf_extract(BytesView salt, BytesView input) { return hmac(EVP_sha256(), salt, input); }
+Bytes hkdf_extract(BytesView salt, BytesView input) {
+  return hmac(EVP_sha256(), salt, input);
+}
 
 Bytes expand_label(BytesView secret, std::string_view label, std::size_t length) {
   // No output is longer than one block of HKDF-Expand, T(1).

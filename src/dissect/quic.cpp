@@ -14,16 +14,9 @@ using link::Direction;
 constexpr std::size_t kMinInitialBytes = 1200;
 constexpr std::size_t kMaxConnections = 1000;
 
-Epoch epoch_of(QuicPacketType type) {
-  switch (type) {
-    case QuicPacketType::Initial: return Epoch::Initial;
-    case QuicPacketType::ZeroRtt: return Epoch::Early;
-    case QuicPacketType::Handshake: return Epoch::Handshake;
-    default: return Epoch::Application;
-  }
+BytesView part_of(BytesView bytes, Span span) {
+  return bytes.subspan(span.offset, span.length);
 }
-
-BytesView part_of(BytesView bytes, Span span) { return bytes.subspan(span.offset, span.length); }
 
 Span moved(Span span, std::uint32_t by) {
   return span.length == 0 ? Span{} : Span{span.offset + by, span.length};
@@ -36,11 +29,16 @@ bool begins_connection(BytesView packet, const QuicHeader& header) {
   return protection.open(packet, header, header.version, Direction::ToServer).has_value();
 }
 
+bool carries_stream(const QuicFrame& frame) {
+  return !frame.is_malformed && (frame.is_stream() || frame.type == kFrameCrypto);
+}
+
 /// The end that asked first, if ports do not tell.
 Direction guess_direction(const QuicDatagram& datagram) {
   if (datagram.direction) return *datagram.direction;
   constexpr std::uint16_t kFirstUserPort = 1024;
-  const bool from_service = datagram.source.port < kFirstUserPort && datagram.destination.port >= kFirstUserPort;
+  const bool from_service =
+      datagram.source.port < kFirstUserPort && datagram.destination.port >= kFirstUserPort;
   return from_service ? Direction::ToClient : Direction::ToServer;
 }
 
@@ -55,6 +53,7 @@ struct QuicDissector::State {
     BytesView octets;
     QuicHeader header;
     Bytes payload;
+    std::optional<Timestamp> delivered;
   };
 
   const KeyLog& keys;
@@ -68,20 +67,26 @@ struct QuicDissector::State {
                         Direction direction);
   void learn(QuicDissector& out, const QuicPacket& packet, const Kept& raw);
   bool open(QuicDissector& out, std::size_t index);
-  void learn_from_frame(QuicDissector& out, const QuicPacket& packet, const QuicFrame& frame, BytesView octets);
+  void learn_from_frame(QuicDissector& out, const QuicPacket& packet, const QuicFrame& frame,
+                        BytesView octets);
   void fill_streams(QuicDissector& out);
+  QuicStreamSide* find_stream(QuicDissector& out, const QuicPacket& packet, const QuicFrame& frame);
   void take_data(QuicDissector& out, const QuicPacket& packet, QuicFrame& frame, BytesView data);
+  void note_deliveries(QuicDissector& out);
 };
 
-QuicDissector::QuicDissector(const KeyLog& keys, MemoryBudget& budget, std::vector<HandshakeMessage>& messages)
+QuicDissector::QuicDissector(const KeyLog& keys, MemoryBudget& budget,
+                             std::vector<HandshakeMessage>& messages)
     : state_(std::make_unique<State>(keys, budget, messages)) {}
 QuicDissector::~QuicDissector() = default;
 
 // By addresses and ID, then by addresses alone, newest first; then by ID alone, for a client that has moved.
-std::optional<std::uint32_t> QuicDissector::State::find(const QuicDatagram& datagram, Direction& direction) const {
+std::optional<std::uint32_t> QuicDissector::State::find(const QuicDatagram& datagram,
+                                                        Direction& direction) const {
   std::optional<std::uint32_t> on_path;
   auto on_path_direction = direction;
-  const auto header = has_long_header(datagram.payload) ? read_quic_header(datagram.payload, 0) : std::nullopt;
+  const auto header =
+      has_long_header(datagram.payload) ? read_quic_header(datagram.payload, 0) : std::nullopt;
   const auto id = header ? part_of(datagram.payload, header->destination_id) : BytesView();
   for (auto i = followed.size(); i-- > 0;) {
     const auto& connection = followed[i];
@@ -104,7 +109,7 @@ std::optional<std::uint32_t> QuicDissector::State::find(const QuicDatagram& data
   for (auto i = followed.size(); i-- > 0;) {
     for (const auto towards : kDirections) {
       const auto bytes = followed[i].short_id_bytes(towards, datagram.payload);
-      const auto used = header ? id
+      const auto used = header                            ? id
                         : datagram.payload.size() > bytes ? datagram.payload.subspan(1, bytes)
                                                           : BytesView();
       if (used.empty() || !followed[i].has_id(towards, used)) continue;
@@ -141,8 +146,8 @@ bool QuicDissector::add(const QuicDatagram& datagram) {
   if (has_long_header(datagram.payload)) {
     if (!header) return false;
     const bool is_initial = header->type == QuicPacketType::Initial;
-    const bool is_known =
-        connection && state.followed[*connection].has_id(direction, part_of(datagram.payload, header->destination_id));
+    const bool is_known = connection && state.followed[*connection].has_id(
+                                            direction, part_of(datagram.payload, header->destination_id));
     const bool begins = is_initial && !is_known && begins_connection(datagram.payload, *header);
     if (begins && !datagram.direction) direction = Direction::ToServer;
     const bool may_begin = header->type == QuicPacketType::UnknownVersion
@@ -154,6 +159,7 @@ bool QuicDissector::add(const QuicDatagram& datagram) {
   if (!connection) return false;
 
   const auto& followed = state.followed[*connection];
+  const auto before = packets.size();
   for (std::uint32_t at = 0; at < datagram.payload.size();) {
     const auto rest = datagram.payload.subspan(at);
     header = read_quic_header(rest, followed.short_id_bytes(direction, rest));
@@ -172,12 +178,12 @@ bool QuicDissector::add(const QuicDatagram& datagram) {
     packet.token = moved(header->token, packet.offset);
     packet.header_length = header->packet_number_offset;
     packets.push_back(packet);
-    state.kept.push_back({rest.first(header->length), *header, {}});
+    state.kept.push_back({rest.first(header->length), *header, {}, datagram.delivered});
     state.learn(*this, packets.back(), state.kept.back());
     state.open(*this, packets.size() - 1);
     at += header->length;
   }
-  return true;
+  return packets.size() > before;
 }
 
 void QuicDissector::State::learn(QuicDissector& out, const QuicPacket& packet, const Kept& raw) {
@@ -210,8 +216,8 @@ bool QuicDissector::State::open(QuicDissector& out, std::size_t index) {
   packet.header_length = raw.header.packet_number_offset + packet.packet_number_bytes;
   raw.payload = std::move(opened->payload);
   // The server chooses: its packets, and all Handshake packets, have the negotiated version.
-  if (packet.type == QuicPacketType::Handshake || (packet.type == QuicPacketType::Initial &&
-                                                   packet.direction == Direction::ToClient))
+  if (packet.type == QuicPacketType::Handshake ||
+      (packet.type == QuicPacketType::Initial && packet.direction == Direction::ToClient))
     connection.version = packet.version;
   auto frames = read_quic_frames(raw.payload, packet.offset + packet.header_length);
   packet.first_frame = static_cast<std::uint32_t>(out.frames.size());
@@ -225,8 +231,8 @@ bool QuicDissector::State::open(QuicDissector& out, std::size_t index) {
   return true;
 }
 
-void QuicDissector::State::learn_from_frame(QuicDissector& out, const QuicPacket& packet, const QuicFrame& frame,
-                                            BytesView octets) {
+void QuicDissector::State::learn_from_frame(QuicDissector& out, const QuicPacket& packet,
+                                            const QuicFrame& frame, BytesView octets) {
   auto& memory = followed[packet.connection];
   auto& connection = out.connections[packet.connection];
   if (frame.is_malformed) return;
@@ -251,6 +257,7 @@ void QuicDissector::finish() {
   for (std::size_t i = 0; i < packets.size(); ++i)
     if (!packets[i].is_decrypted) state.open(*this, i);
   state.fill_streams(*this);
+  state.note_deliveries(*this);
   for (std::uint32_t c = 0; c < connections.size(); ++c) {
     auto& connection = connections[c];
     read_crypto_streams(connection, c, state.messages);
@@ -271,31 +278,52 @@ void QuicDissector::State::fill_streams(QuicDissector& out) {
     const auto& packet = out.packets[i];
     for (std::uint32_t f = packet.first_frame; f < packet.first_frame + packet.frames; ++f) {
       auto& frame = out.frames[f];
-      if (frame.is_malformed || !(frame.is_stream() || frame.type == kFrameCrypto)) continue;
+      if (!carries_stream(frame)) continue;
       const auto begin = frame.offset + frame.header_length() - packet.offset - packet.header_length;
       take_data(out, packet, frame, BytesView(kept[i].payload).subspan(begin, frame.data_length));
     }
   }
 }
 
-void QuicDissector::State::take_data(QuicDissector& out, const QuicPacket& packet, QuicFrame& frame, BytesView data) {
+/// Null: there are more streams than are followed.
+QuicStreamSide* QuicDissector::State::find_stream(QuicDissector& out, const QuicPacket& packet,
+                                                  const QuicFrame& frame) {
   auto& connection = out.connections[packet.connection];
   const auto at = side(packet.direction);
-  StreamBuffer* buffer = nullptr;
-  if (frame.type == kFrameCrypto) {
-    auto [found, is_new] = connection.crypto.try_emplace(
-        epoch_of(packet.type), QuicCryptoStream{{StreamBuffer(budget), StreamBuffer(budget)}, {}});
-    buffer = &found->second.data[at];
-  } else {
-    if (connection.streams.size() >= QuicConnection::kMaxStreams && !connection.streams.contains(frame.stream_id))
-      return;
-    auto [found, is_new] = connection.streams.try_emplace(
-        frame.stream_id, QuicStream{{StreamBuffer(budget), StreamBuffer(budget)}, {}, {}});
-    buffer = &found->second.data[at];
-    found->second.has_fin[at] |= frame.fin;
-  }
+  const auto in = [&](auto& streams, auto id) -> QuicStreamSide* {
+    const auto found = streams.find(id);
+    if (found != streams.end()) return &found->second[at];
+    if (streams.size() >= QuicConnection::kMaxStreams) return nullptr;
+    return &streams.try_emplace(id, QuicStream{QuicStreamSide(budget), QuicStreamSide(budget)})
+                .first->second[at];
+  };
+  return frame.type == kFrameCrypto ? in(connection.crypto, epoch_of(packet.type))
+                                    : in(connection.streams, frame.stream_id);
+}
+
+void QuicDissector::State::take_data(QuicDissector& out, const QuicPacket& packet, QuicFrame& frame,
+                                     BytesView data) {
+  auto* stream = find_stream(out, packet, frame);
+  if (stream == nullptr) return;
+  stream->has_fin |= frame.fin;
   const ByteRange range{frame.stream_offset, frame.stream_end()};
-  frame.repeated = rest_of(range, buffer->add(range.begin, data, packet.packet));
+  frame.repeated = rest_of(range, stream->data.add(range.begin, data, packet.packet));
+}
+
+void QuicDissector::State::note_deliveries(QuicDissector& out) {
+  std::vector<std::size_t> arrived;
+  for (std::size_t i = 0; i < out.packets.size(); ++i)
+    if (kept[i].delivered) arrived.push_back(i);
+  std::ranges::stable_sort(arrived, {}, [&](std::size_t i) { return *kept[i].delivered; });
+  for (const auto i : arrived) {
+    const auto& packet = out.packets[i];
+    for (std::uint32_t f = packet.first_frame; f < packet.first_frame + packet.frames; ++f) {
+      const auto& frame = out.frames[f];
+      auto* stream = carries_stream(frame) ? find_stream(out, packet, frame) : nullptr;
+      if (stream != nullptr)
+        stream->delivered_by.claim({frame.stream_offset, frame.stream_end()}, packet.packet);
+    }
+  }
 }
 
 }  // namespace doxlab::dissect

@@ -1,8 +1,8 @@
 #pragma once
 /// QUIC connections from the datagrams of an observer: packets told apart and decrypted, frames, and the
-/// streams that they carry (RFC 9000, 9001, 9221, 9369). Connections are followed by connection ID: the one that the
-/// client made up, the one of a Retry, those of both ends' long headers and of NEW_CONNECTION_ID, and by
-/// addresses where IDs are empty.
+/// streams that they carry (RFC 9000, 9001, 9221, 9369). Connections are followed by connection ID: the one
+/// that the client made up, the one of a Retry, those of both ends' long headers and of NEW_CONNECTION_ID,
+/// and by addresses where IDs are empty.
 
 #include <array>
 #include <map>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/address.hpp"
+#include "base/time.hpp"
 #include "dissect/carrier.hpp"
 #include "dissect/quic_frame.hpp"
 #include "dissect/quic_packet.hpp"
@@ -21,47 +22,46 @@ namespace doxlab::dissect {
 
 /// One QUIC packet. Offsets count from the first octet of the IP header.
 struct QuicPacket {
-  std::uint32_t packet = 0;           ///< index of the IP packet
-  std::uint32_t connection = kNone;   ///< index of the QuicConnection
+  std::uint32_t packet = 0;          ///< index of the IP packet
+  std::uint32_t connection = kNone;  ///< index of the QuicConnection
   link::Direction direction = link::Direction::ToServer;
   QuicPacketType type = QuicPacketType::OneRtt;
-  std::uint32_t version = 0;          ///< of the connection for short headers; 0 for Version Negotiation
+  std::uint32_t version = 0;  ///< of the connection for short headers; 0 for Version Negotiation
   std::uint32_t offset = 0, length = 0;
   Span destination_id, source_id, token;
-  std::uint32_t header_length = 0;    ///< octets in front of the payload, packet number included if it is known
+  std::uint32_t header_length = 0;  ///< octets in front of the payload, packet number included if it is known
   bool is_decrypted = false;
   std::uint64_t packet_number = 0;
   std::uint8_t packet_number_bytes = 0;  ///< 0: not known
   bool key_phase = false;
-  bool is_retry_authentic = false;    ///< Retry: its integrity tag is right
+  bool is_retry_authentic = false;            ///< Retry: its integrity tag is right
   std::uint32_t first_frame = 0, frames = 0;  ///< in QuicDissector::frames
 
   std::uint32_t end() const { return offset + length; }
 };
 
-/// What a stream carried in each direction (see side()), put together from its STREAM frames.
-struct QuicStream {
-  std::array<StreamBuffer, 2> data;
-  std::array<Layout, 2> layout;
-  std::array<bool, 2> has_fin{};
+/// One direction of a stream, put together from its STREAM or CRYPTO frames.
+struct QuicStreamSide {
+  explicit QuicStreamSide(MemoryBudget& budget) : data(budget) {}
+  StreamBuffer data;
+  Layout layout;  ///< names of its octets; of STREAM data to be filled in by who knows the application
+  RangeOwners delivered_by;  ///< the IP packet that brought each octet first
+  bool has_fin = false;
 };
-
-/// CRYPTO streams by epoch: Initial, Handshake, Application (0-RTT packets have none).
-struct QuicCryptoStream {
-  std::array<StreamBuffer, 2> data;
-  std::array<Layout, 2> layout;
-};
+/// Both directions; see side().
+using QuicStream = std::array<QuicStreamSide, 2>;
 
 struct QuicConnection {
-  SocketAddress client, server;             ///< of its first packet
-  std::uint32_t original_version = 0;       ///< of the client's first packet
-  std::uint32_t version = 0;                ///< negotiated (RFC 9368), as far as it was seen
-  Bytes original_destination_id;            ///< that the client made up
+  SocketAddress client, server;        ///< of its first packet
+  std::uint32_t original_version = 0;  ///< of the client's first packet
+  std::uint32_t version = 0;           ///< negotiated (RFC 9368), as far as it was seen
+  Bytes original_destination_id;       ///< that the client made up
   bool has_retry = false;
   std::optional<TlsRandom> client_random;
-  bool has_secrets = false;                 ///< the key log knows this session
+  bool has_secrets = false;  ///< the key log knows this session
   Hellos hellos;
-  std::map<Epoch, QuicCryptoStream> crypto;
+  std::map<Epoch, QuicStream>
+      crypto;  ///< of Initial, Handshake and Application; 0-RTT packets have no CRYPTO
   std::map<std::uint64_t, QuicStream> streams;  ///< by stream ID, at most kMaxStreams
   static constexpr std::size_t kMaxStreams = 4096;
 };
@@ -73,6 +73,7 @@ struct QuicDatagram {
   BytesView payload;         ///< UDP payload; borrowed until finish()
   SocketAddress source, destination;
   std::optional<link::Direction> direction;  ///< if the observer knows
+  std::optional<Timestamp> delivered;        ///< empty: it never arrived
 };
 
 class QuicDissector {

@@ -3,11 +3,12 @@
 
 namespace doxlab::dissect {
 
-void read_crypto_streams(QuicConnection& connection, std::uint32_t index, std::vector<HandshakeMessage>& messages) {
+void read_crypto_streams(QuicConnection& connection, std::uint32_t index,
+                         std::vector<HandshakeMessage>& messages) {
   for (auto& [epoch, stream] : connection.crypto)
     for (const auto direction : kDirections)
-      read_handshake_stream(stream.data[side(direction)].prefix(), {CarrierKind::Quic, index, direction}, epoch,
-                            stream.layout[side(direction)], messages, connection.hellos);
+      read_handshake_stream(stream[side(direction)].data.prefix(), {CarrierKind::Quic, index, direction},
+                            epoch, stream[side(direction)].layout, messages, connection.hellos);
 }
 
 BytesView find_reset_token(BytesView transport_parameters) {

@@ -43,7 +43,8 @@ std::size_t FollowedQuic::short_id_bytes(link::Direction towards, BytesView data
   const auto& ids = ids_[side(towards)];
   const auto rest = datagram.subspan(std::min<std::size_t>(1, datagram.size()));
   for (const auto& id : ids)
-    if (!id.empty() && rest.size() >= id.size() && std::ranges::equal(rest.first(id.size()), id)) return id.size();
+    if (!id.empty() && rest.size() >= id.size() && std::ranges::equal(rest.first(id.size()), id))
+      return id.size();
   return ids.empty() ? 0 : ids.back().size();
 }
 
@@ -60,7 +61,8 @@ std::optional<TlsRandom> FollowedQuic::find_client_random(const QuicFrame& frame
   const auto room = kRandomAt + random.size() - frame.stream_offset;
   client_initial_.add(frame.stream_offset, data.first(std::min<std::size_t>(data.size(), room)), 0);
   const auto begin = client_initial_.prefix();
-  if (begin.size() < kRandomAt + random.size() || begin[0] != static_cast<std::uint8_t>(HandshakeType::ClientHello))
+  if (begin.size() < kRandomAt + random.size() ||
+      begin[0] != static_cast<std::uint8_t>(HandshakeType::ClientHello))
     return std::nullopt;
   std::ranges::copy(begin.subspan(kRandomAt, random.size()), random.begin());
   return random;

@@ -17,12 +17,14 @@ class FollowedQuic {
   QuicProtection protection;
   SocketAddress client, server;
 
-  /// Learns an ID that `owner`'s packets are addressed with: that of the end which receives in this direction.
+  /// Learns an ID that `owner`'s packets are addressed with: that of the end which receives in this
+  /// direction.
   void add_id(link::Direction towards, BytesView id);
   void add_reset_token(link::Direction from, BytesView token);
 
   /// True if the connection uses these addresses; `direction` is then set.
-  bool has_path(const SocketAddress& source, const SocketAddress& destination, link::Direction& direction) const;
+  bool has_path(const SocketAddress& source, const SocketAddress& destination,
+                link::Direction& direction) const;
   /// True if packets in this direction are addressed with this ID.
   bool has_id(link::Direction towards, BytesView id) const;
   /// Octets of the connection ID in a short header; those of the newest ID if none fits.
@@ -39,7 +41,8 @@ class FollowedQuic {
 };
 
 /// Reads the handshake messages of a connection whose CRYPTO streams are filled.
-void read_crypto_streams(QuicConnection& connection, std::uint32_t index, std::vector<HandshakeMessage>& messages);
+void read_crypto_streams(QuicConnection& connection, std::uint32_t index,
+                         std::vector<HandshakeMessage>& messages);
 /// The stateless_reset_token of transport parameters (RFC 9000 §18.2); empty: there is none.
 BytesView find_reset_token(BytesView transport_parameters);
 

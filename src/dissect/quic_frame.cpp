@@ -57,11 +57,14 @@ void skip_padding(ByteReader& in, BytesView payload) {
 void read_body(ByteReader& in, QuicFrame& out, BytesView payload) {
   if (out.is_stream()) return read_stream(in, out);
   switch (out.type) {
-    case kFramePadding: return skip_padding(in, payload);
+    case kFramePadding:
+      return skip_padding(in, payload);
     case kFramePing:
-    case kFrameHandshakeDone: return;
+    case kFrameHandshakeDone:
+      return;
     case kFrameAck:
-    case kFrameAckEcn: return read_ack(in, out);
+    case kFrameAckEcn:
+      return read_ack(in, out);
     case kFrameResetStream:
       out.stream_id = in.varint();
       out.value = in.varint();
@@ -88,19 +91,25 @@ void read_body(ByteReader& in, QuicFrame& out, BytesView payload) {
     case kFrameDataBlocked:
     case kFrameStreamsBlockedBidi:
     case kFrameStreamsBlockedUni:
-    case kFrameRetireConnectionId: out.value = in.varint(); return;
+    case kFrameRetireConnectionId:
+      out.value = in.varint();
+      return;
     case kFrameNewConnectionId:
       out.value = in.varint();
       in.varint();
       in.skip(in.u8());
       return in.skip(kResetTokenBytes);
     case kFramePathChallenge:
-    case kFramePathResponse: return in.skip(8);
+    case kFramePathResponse:
+      return in.skip(8);
     case kFrameConnectionClose:
-    case kFrameConnectionCloseApplication: return read_connection_close(in, out);
+    case kFrameConnectionCloseApplication:
+      return read_connection_close(in, out);
     case kFrameDatagram:
-    case kFrameDatagramWithLength: return take_data(in, out, out.type == kFrameDatagramWithLength);
-    default: out.is_malformed = true;
+    case kFrameDatagramWithLength:
+      return take_data(in, out, out.type == kFrameDatagramWithLength);
+    default:
+      out.is_malformed = true;
   }
 }
 
@@ -134,23 +143,37 @@ NewConnectionId read_new_connection_id(BytesView frame) {
 }
 
 std::string_view frame_name(std::uint64_t type) {
-  static constexpr std::string_view kNames[] = {
-      "PADDING",          "PING",
-      "ACK",              "ACK_ECN",
-      "RESET_STREAM",     "STOP_SENDING",
-      "CRYPTO",           "NEW_TOKEN",
-      "STREAM",           "STREAM",
-      "STREAM",           "STREAM",
-      "STREAM",           "STREAM",
-      "STREAM",           "STREAM",
-      "MAX_DATA",         "MAX_STREAM_DATA",
-      "MAX_STREAMS_BIDI", "MAX_STREAMS_UNI",
-      "DATA_BLOCKED",     "STREAM_DATA_BLOCKED",
-      "STREAMS_BLOCKED_BIDI", "STREAMS_BLOCKED_UNI",
-      "NEW_CONNECTION_ID", "RETIRE_CONNECTION_ID",
-      "PATH_CHALLENGE",   "PATH_RESPONSE",
-      "CONNECTION_CLOSE", "CONNECTION_CLOSE_APPLICATION",
-      "HANDSHAKE_DONE"};
+  static constexpr std::string_view kNames[] = {"PADDING",
+                                                "PING",
+                                                "ACK",
+                                                "ACK_ECN",
+                                                "RESET_STREAM",
+                                                "STOP_SENDING",
+                                                "CRYPTO",
+                                                "NEW_TOKEN",
+                                                "STREAM",
+                                                "STREAM",
+                                                "STREAM",
+                                                "STREAM",
+                                                "STREAM",
+                                                "STREAM",
+                                                "STREAM",
+                                                "STREAM",
+                                                "MAX_DATA",
+                                                "MAX_STREAM_DATA",
+                                                "MAX_STREAMS_BIDI",
+                                                "MAX_STREAMS_UNI",
+                                                "DATA_BLOCKED",
+                                                "STREAM_DATA_BLOCKED",
+                                                "STREAMS_BLOCKED_BIDI",
+                                                "STREAMS_BLOCKED_UNI",
+                                                "NEW_CONNECTION_ID",
+                                                "RETIRE_CONNECTION_ID",
+                                                "PATH_CHALLENGE",
+                                                "PATH_RESPONSE",
+                                                "CONNECTION_CLOSE",
+                                                "CONNECTION_CLOSE_APPLICATION",
+                                                "HANDSHAKE_DONE"};
   if (type < std::size(kNames)) return kNames[type];
   if ((type & ~1ull) == kFrameDatagram) return "DATAGRAM";
   return "unknown";

@@ -48,18 +48,19 @@ struct AckRange {
 
 struct QuicFrame {
   std::uint64_t type = 0;
-  std::uint32_t unit = kNone;         ///< the QuicPacket
-  std::uint32_t offset = 0;           ///< from the first octet of the IP header
-  std::uint32_t length = 0;           ///< a run of PADDING frames is one frame here
-  std::uint32_t data_length = 0;      ///< CRYPTO, STREAM, DATAGRAM: octets of data, at the frame's end
-  std::uint64_t stream_id = 0;        ///< of frames that name a stream
-  std::uint64_t stream_offset = 0;    ///< CRYPTO and STREAM
+  std::uint32_t unit = kNone;       ///< the QuicPacket
+  std::uint32_t offset = 0;         ///< from the first octet of the IP header
+  std::uint32_t length = 0;         ///< a run of PADDING frames is one frame here
+  std::uint32_t data_length = 0;    ///< CRYPTO, STREAM, DATAGRAM: octets of data, at the frame's end
+  std::uint64_t stream_id = 0;      ///< of frames that name a stream
+  std::uint64_t stream_offset = 0;  ///< CRYPTO and STREAM
   /// NEW_TOKEN: octets of the token. RESET_STREAM, STOP_SENDING, CONNECTION_CLOSE: the error code. MAX_* and
-  /// *_BLOCKED: the limit. NEW_CONNECTION_ID, RETIRE_CONNECTION_ID: the sequence number. ACK: the delay as sent.
+  /// *_BLOCKED: the limit. NEW_CONNECTION_ID, RETIRE_CONNECTION_ID: the sequence number. ACK: the delay as
+  /// sent.
   std::uint64_t value = 0;
-  bool fin = false;                   ///< STREAM
-  bool is_malformed = false;          ///< and so the rest of the packet
-  std::vector<AckRange> acked;        ///< ACK, from the largest down
+  bool fin = false;             ///< STREAM
+  bool is_malformed = false;    ///< and so the rest of the packet
+  std::vector<AckRange> acked;  ///< ACK, from the largest down
   /// Octets of data that the sender had sent before, as offsets of the stream.
   std::vector<ByteRange> repeated;
 

@@ -16,7 +16,9 @@ QuicPacketType long_type(std::uint32_t version, std::uint8_t first_octet) {
   return kTypes[version == kQuicVersion2 ? (bits + 3) % 4 : bits];
 }
 
-std::uint32_t position(const ByteReader& in) { return static_cast<std::uint32_t>(in.position()); }
+std::uint32_t position(const ByteReader& in) {
+  return static_cast<std::uint32_t>(in.position());
+}
 
 Span read_run(ByteReader& in, std::uint64_t length) {
   const auto offset = position(in);
@@ -89,7 +91,8 @@ std::optional<PlainHeader> unprotect_header(QuicKeys& keys, BytesView packet, co
   out.packet_number_bytes = static_cast<std::uint8_t>((out.first_octet & 3) + 1);
   std::uint64_t truncated = 0;
   for (std::size_t i = 0; i < out.packet_number_bytes; ++i)
-    truncated = truncated << 8 | static_cast<std::uint8_t>(packet[header.packet_number_offset + i] ^ mask[i + 1]);
+    truncated =
+        truncated << 8 | static_cast<std::uint8_t>(packet[header.packet_number_offset + i] ^ mask[i + 1]);
   const std::uint64_t window = std::uint64_t{1} << (8 * out.packet_number_bytes);
   const std::uint64_t half = window / 2, limit = std::uint64_t{1} << 62;
   auto number = (expected & ~(window - 1)) | truncated;
@@ -112,16 +115,37 @@ std::optional<Bytes> open_packet(QuicKeys& keys, BytesView packet, const QuicHea
                         packet.subspan(header_bytes, header.length - header_bytes));
 }
 
+Epoch epoch_of(QuicPacketType type) {
+  switch (type) {
+    case QuicPacketType::Initial:
+      return Epoch::Initial;
+    case QuicPacketType::ZeroRtt:
+      return Epoch::Early;
+    case QuicPacketType::Handshake:
+      return Epoch::Handshake;
+    default:
+      return Epoch::Application;
+  }
+}
+
 std::string_view to_string(QuicPacketType type) {
   switch (type) {
-    case QuicPacketType::Initial: return "initial";
-    case QuicPacketType::ZeroRtt: return "0-rtt";
-    case QuicPacketType::Handshake: return "handshake";
-    case QuicPacketType::Retry: return "retry";
-    case QuicPacketType::VersionNegotiation: return "version negotiation";
-    case QuicPacketType::OneRtt: return "1-rtt";
-    case QuicPacketType::StatelessReset: return "stateless reset";
-    case QuicPacketType::UnknownVersion: return "unknown version";
+    case QuicPacketType::Initial:
+      return "initial";
+    case QuicPacketType::ZeroRtt:
+      return "0-rtt";
+    case QuicPacketType::Handshake:
+      return "handshake";
+    case QuicPacketType::Retry:
+      return "retry";
+    case QuicPacketType::VersionNegotiation:
+      return "version negotiation";
+    case QuicPacketType::OneRtt:
+      return "1-rtt";
+    case QuicPacketType::StatelessReset:
+      return "stateless reset";
+    case QuicPacketType::UnknownVersion:
+      return "unknown version";
   }
   return "";
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// QUIC packets as they stand in datagrams (RFC 8999, RFC 9000 §17, RFC 9369): headers before any key is used,
-/// and the keys that remove the protection.
+/// QUIC packets as they stand in datagrams (RFC 8999, RFC 9000 §17, RFC 9369): headers before any key is
+/// used, and the keys that remove the protection.
 
 #include <array>
 #include <cstdint>
@@ -28,8 +28,11 @@ enum class QuicPacketType : std::uint8_t {
 };
 /// "initial", "0-rtt", "handshake", "retry", "version negotiation", "1-rtt", "stateless reset", ...
 std::string_view to_string(QuicPacketType type);
+/// The epoch of its keys; Application for types without keys.
+Epoch epoch_of(QuicPacketType type);
 
-/// A run of octets; offsets count from the first octet of the IP header in results, of the datagram in headers.
+/// A run of octets; offsets count from the first octet of the IP header in results, of the datagram in
+/// headers.
 struct Span {
   std::uint32_t offset = 0, length = 0;
   std::uint32_t end() const { return offset + length; }
@@ -40,7 +43,7 @@ struct QuicHeader {
   QuicPacketType type = QuicPacketType::OneRtt;
   std::uint32_t version = 0;  ///< 0 in short headers
   Span destination_id, source_id;
-  Span token;                 ///< of an Initial, or the whole rest of a Retry but its tag
+  Span token;                              ///< of an Initial, or the whole rest of a Retry but its tag
   std::uint32_t packet_number_offset = 0;  ///< where the protected part begins; Retry and the like: their end
   std::uint32_t length = 0;                ///< of the whole packet, from its first octet
 };
@@ -49,7 +52,9 @@ struct QuicHeader {
 /// header. Empty: malformed, or it runs past the end of the datagram.
 std::optional<QuicHeader> read_quic_header(BytesView datagram, std::size_t short_id_bytes);
 /// True if the first octet is that of a long header.
-inline bool has_long_header(BytesView datagram) { return !datagram.empty() && (datagram[0] & 0x80) != 0; }
+inline bool has_long_header(BytesView datagram) {
+  return !datagram.empty() && (datagram[0] & 0x80) != 0;
+}
 
 /// True if the integrity tag of a Retry is the right one for the connection ID that the client chose first
 /// (RFC 9001 §5.8, RFC 9369 §3.3.3).

@@ -20,8 +20,9 @@ std::optional<OpenedQuicPacket> try_keys(QuicKeys& keys, BytesView packet, const
 }  // namespace
 
 void QuicProtection::add_origin(BytesView client_destination_id) {
-  if (origins_.size() < kMaxOrigins &&
-      !std::ranges::any_of(origins_, [&](const Bytes& id) { return std::ranges::equal(id, client_destination_id); }))
+  if (origins_.size() < kMaxOrigins && !std::ranges::any_of(origins_, [&](const Bytes& id) {
+        return std::ranges::equal(id, client_destination_id);
+      }))
     origins_.push_back(to_bytes(client_destination_id));
 }
 
@@ -29,10 +30,10 @@ QuicProtection::InitialKeys& QuicProtection::initial_keys(std::uint32_t version,
   for (auto& known : initial_)
     if (known.version == version && known.origin == origin) return known;
   const auto secrets = initial_secrets(version, origins_[origin]);
-  return initial_.emplace_back(InitialKeys{version,
-                                           origin,
-                                           {QuicKeys(version, Cipher::Aes128Gcm, secrets[0]),
-                                            QuicKeys(version, Cipher::Aes128Gcm, secrets[1])}});
+  return initial_.emplace_back(InitialKeys{
+      version,
+      origin,
+      {QuicKeys(version, Cipher::Aes128Gcm, secrets[0]), QuicKeys(version, Cipher::Aes128Gcm, secrets[1])}});
 }
 
 std::optional<OpenedQuicPacket> QuicProtection::open_initial(BytesView packet, const QuicHeader& header,
@@ -47,7 +48,8 @@ std::optional<OpenedQuicPacket> QuicProtection::open_initial(BytesView packet, c
 
 std::optional<OpenedQuicPacket> QuicProtection::open_level(Level& level, const Bytes& secret,
                                                            std::uint32_t version, BytesView packet,
-                                                           const QuicHeader& header, std::uint64_t& expected) {
+                                                           const QuicHeader& header,
+                                                           std::uint64_t& expected) {
   if (!level.is_settled && (level.candidates.empty() || level.candidates.front().version != version)) {
     level.candidates.clear();
     for (const auto cipher : ciphers_of_secret(secret.size()))
@@ -68,8 +70,8 @@ std::optional<OpenedQuicPacket> QuicProtection::open_level(Level& level, const B
 }
 
 // RFC 9001 §6: the bit tells that keys changed, and which of two key phases a packet belongs to.
-std::optional<OpenedQuicPacket> QuicProtection::open_other_phase(Level& level, Phases& phases, BytesView packet,
-                                                                 const QuicHeader& header,
+std::optional<OpenedQuicPacket> QuicProtection::open_other_phase(Level& level, Phases& phases,
+                                                                 BytesView packet, const QuicHeader& header,
                                                                  std::uint64_t& expected) {
   auto& current = level.candidates.front();
   const auto plain = unprotect_header(current, packet, header, expected);
@@ -108,7 +110,8 @@ std::optional<OpenedQuicPacket> QuicProtection::open(BytesView packet, const Qui
       if (!level.is_settled) return std::nullopt;
       return open_other_phase(level, phases_[side(direction)], packet, header, expected);
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -40,9 +40,11 @@ class QuicProtection {
     bool current = false;  ///< the Key Phase bit that goes with the current keys
   };
 
-  std::optional<OpenedQuicPacket> open_initial(BytesView packet, const QuicHeader& header, link::Direction direction);
+  std::optional<OpenedQuicPacket> open_initial(BytesView packet, const QuicHeader& header,
+                                               link::Direction direction);
   std::optional<OpenedQuicPacket> open_level(Level& level, const Bytes& secret, std::uint32_t version,
-                                             BytesView packet, const QuicHeader& header, std::uint64_t& expected);
+                                             BytesView packet, const QuicHeader& header,
+                                             std::uint64_t& expected);
   std::optional<OpenedQuicPacket> open_other_phase(Level& level, Phases& phases, BytesView packet,
                                                    const QuicHeader& header, std::uint64_t& expected);
 

@@ -20,7 +20,15 @@ std::vector<ByteRange> StreamBuffer::add(std::uint64_t offset, BytesView bytes, 
   return fresh;
 }
 
-BytesView StreamBuffer::prefix() const { return BytesView(bytes_).first(kept_.covered_until(0)); }
+std::vector<ByteRange> StreamBuffer::add_missing(ByteRange range, std::uint32_t owner) {
+  if (range.begin >= range.end) return {};
+  end_ = std::max(end_, range.end);
+  return sent_.claim(range, owner);
+}
+
+BytesView StreamBuffer::prefix() const {
+  return BytesView(bytes_).first(kept_.covered_until(0));
+}
 
 BytesView StreamBuffer::view(ByteRange range) const {
   if (range.end < range.begin || range.end > bytes_.size() || !kept_.covers(range)) return {};

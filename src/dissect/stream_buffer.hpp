@@ -25,9 +25,7 @@ class StreamBuffer {
   /// Keeps `bytes` at `offset`, sent by `owner`. Returns the ranges that came for the first time.
   std::vector<ByteRange> add(std::uint64_t offset, BytesView bytes, std::uint32_t owner);
   /// Counts octets as sent that are not at hand: cut off by the capture.
-  std::vector<ByteRange> add_missing(ByteRange range, std::uint32_t owner) {
-    return sent_.claim(range, owner);
-  }
+  std::vector<ByteRange> add_missing(ByteRange range, std::uint32_t owner);
 
   /// The octets from the start to the first that is missing. Borrows until the next add().
   BytesView prefix() const;

@@ -16,46 +16,46 @@ inline constexpr std::uint32_t kNone = 0xffff'ffff;
 
 enum class TileKind : std::uint8_t {
   // Network and transport.
-  Unreadable,      ///< neither IPv4 nor IPv6 with TCP or UDP inside
-  NotCaptured,     ///< cut off by the capture
-  IpHeader,        ///< 20 octets of IPv4, 40 of IPv6
-  IpOptions,       ///< options of IPv4, extension headers of IPv6
-  IpPayload,       ///< a later fragment's part of something
-  IpTrailer,       ///< behind the end of a UDP datagram that is shorter than its packet
-  UdpHeader,       ///< 8 octets
-  UdpPayload,      ///< of no protocol that is known here
-  TcpHeader,       ///< 20 octets
+  Unreadable,   ///< neither IPv4 nor IPv6 with TCP or UDP inside
+  NotCaptured,  ///< cut off by the capture
+  IpHeader,     ///< 20 octets of IPv4, 40 of IPv6
+  IpOptions,    ///< options of IPv4, extension headers of IPv6
+  IpPayload,    ///< a later fragment's part of something
+  IpTrailer,    ///< behind the end of a UDP datagram that is shorter than its packet
+  UdpHeader,    ///< 8 octets
+  UdpPayload,   ///< of no protocol that is known here
+  TcpHeader,    ///< 20 octets
   TcpOptions,
-  TcpPayload,      ///< of no protocol that is known here, or behind a gap in the stream
+  TcpPayload,  ///< of no protocol that is known here, or behind a gap in the stream
   // TLS over TCP. `unit`: the TlsRecord.
-  TlsRecordHeader,      ///< 5 octets
+  TlsRecordHeader,  ///< 5 octets
   TlsAlert,
   TlsChangeCipherSpec,
-  TlsContentType,       ///< the octet behind the content of a protected record (RFC 8446 §5.2)
-  TlsPadding,           ///< zeros behind it (RFC 8446 §5.4)
-  TlsTag,               ///< of the AEAD, 16 octets
-  TlsCiphertext,        ///< of a record for which there is no key
-  TlsApplicationData,   ///< of an application that is not known here
+  TlsContentType,      ///< the octet behind the content of a protected record (RFC 8446 §5.2)
+  TlsPadding,          ///< zeros behind it (RFC 8446 §5.4)
+  TlsTag,              ///< of the AEAD, 16 octets
+  TlsCiphertext,       ///< of a record for which there is no key
+  TlsApplicationData,  ///< of an application that is not known here
   // TLS handshake messages, in records or in CRYPTO frames. `item`: the HandshakeMessage, `part`: its part.
   TlsHandshake,
   // QUIC. `unit`: the QuicPacket. `frame`: the QuicFrame.
-  QuicHeader,            ///< first octet, version, lengths of connection IDs, token and packet
+  QuicHeader,  ///< first octet, version, lengths of connection IDs, token and packet
   QuicConnectionId,
   QuicToken,
   QuicPacketNumber,
-  QuicFrame,             ///< a whole frame without data: ACK, PING, HANDSHAKE_DONE, ...
-  QuicFrameHeader,       ///< type, stream ID, offset and length in front of data
-  QuicPadding,           ///< a run of PADDING frames
-  QuicCryptoData,        ///< of a CRYPTO frame, not readable as a handshake message
-  QuicStreamData,        ///< of a STREAM frame, not readable
-  QuicDatagramData,      ///< of a DATAGRAM frame
-  QuicMalformed,         ///< behind a frame of a type that is not known
-  QuicTag,               ///< of the AEAD, 16 octets
-  QuicRetryTag,          ///< Retry integrity tag, 16 octets
-  QuicVersionList,       ///< of a Version Negotiation packet
-  QuicCiphertext,        ///< of a packet for which there is no key
-  QuicStatelessReset,    ///< a whole stateless reset (RFC 9000 §10.3)
-  QuicDatagramPadding,   ///< zeros behind the last packet of a datagram
+  QuicFrame,            ///< a whole frame without data: ACK, PING, HANDSHAKE_DONE, ...
+  QuicFrameHeader,      ///< type, stream ID, offset and length in front of data
+  QuicPadding,          ///< a run of PADDING frames
+  QuicCryptoData,       ///< of a CRYPTO frame, not readable as a handshake message
+  QuicStreamData,       ///< of a STREAM frame, not readable
+  QuicDatagramData,     ///< of a DATAGRAM frame
+  QuicMalformed,        ///< behind a frame of a type that is not known
+  QuicTag,              ///< of the AEAD, 16 octets
+  QuicRetryTag,         ///< Retry integrity tag, 16 octets
+  QuicVersionList,      ///< of a Version Negotiation packet
+  QuicCiphertext,       ///< of a packet for which there is no key
+  QuicStatelessReset,   ///< a whole stateless reset (RFC 9000 §10.3)
+  QuicDatagramPadding,  ///< zeros behind the last packet of a datagram
   // HTTP/2 and HTTP/3. `item`: the HttpFrame.
   Http2Preface,       ///< 24 octets (RFC 9113 §3.4)
   HttpFrameHeader,    ///< type, length, flags, stream
@@ -67,9 +67,9 @@ enum class TileKind : std::uint8_t {
   DnsLengthPrefix,  ///< 2 octets over TCP, TLS and DoQ
   DnsHeader,        ///< 12 octets
   DnsQuestion,
-  DnsRecord,        ///< other than OPT
-  DnsOpt,           ///< the OPT record without its padding option
-  DnsPadding,       ///< the padding option with its header (RFC 7830)
+  DnsRecord,   ///< other than OPT
+  DnsOpt,      ///< the OPT record without its padding option
+  DnsPadding,  ///< the padding option with its header (RFC 7830)
   DnsMalformed,
   // DNSCrypt.
   DnscryptHeader,      ///< magic, client key, nonce
@@ -77,7 +77,8 @@ enum class TileKind : std::uint8_t {
 };
 std::string_view to_string(TileKind kind);
 
-/// Says what a run of octets is and to which structures it belongs. Indexes point into the Dissection's lists.
+/// Says what a run of octets is and to which structures it belongs. Indexes point into the Dissection's
+/// lists.
 struct Label {
   TileKind kind = TileKind::Unreadable;
   std::uint32_t unit = kNone;     ///< TlsRecord or QuicPacket

@@ -28,7 +28,8 @@ struct Followed {
   QuicDissector quic{keys, budget, messages};
 
   bool add(const Bytes& payload, bool to_server) {
-    const SocketAddress client{IpAddress::v4({192, 0, 2, 1}), 40000}, server{IpAddress::v4({192, 0, 2, 53}), 853};
+    const SocketAddress client{IpAddress::v4({192, 0, 2, 1}), 40000},
+        server{IpAddress::v4({192, 0, 2, 53}), 853};
     return quic.add({.packet = static_cast<std::uint32_t>(quic.packets.size()),
                      .offset = 28,
                      .payload = payload,
@@ -146,7 +147,8 @@ TEST_P(QuicVectors, ShortHeaderOpensWithChaCha20) {
   EXPECT_EQ(plain->packet_number_bytes, 3);
   EXPECT_FALSE(plain->key_phase());
   EXPECT_EQ(open_packet(keys, packet, *header, *plain), Bytes{1});
-  EXPECT_FALSE(unprotect_header(keys, BytesView(packet).first(20), *read_quic_header(BytesView(packet).first(20), 0), 0));
+  EXPECT_FALSE(unprotect_header(keys, BytesView(packet).first(20),
+                                *read_quic_header(BytesView(packet).first(20), 0), 0));
 }
 
 TEST(QuicKeyUpdate, NextSecretIsThatOfTheExample) {
@@ -163,7 +165,8 @@ TEST(QuicPacketNumber, IsThatNearestToTheExpectedOne) {
   QuicKeys keys(kQuicVersion1, Cipher::ChaCha20Poly1305, secret);
   const auto header = read_quic_header(packet, 0);
   const std::uint64_t low = 49'140, window = 1 << 24;
-  for (const std::uint64_t expected : {std::uint64_t{0}, low, low + window / 2, low + window, 39 * window + low + 5}) {
+  for (const std::uint64_t expected :
+       {std::uint64_t{0}, low, low + window / 2, low + window, 39 * window + low + 5}) {
     const auto number = unprotect_header(keys, packet, *header, expected)->packet_number;
     EXPECT_EQ(number % window, low);
     EXPECT_LE(number > expected ? number - expected : expected - number, window / 2) << expected;

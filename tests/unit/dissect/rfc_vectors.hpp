@@ -1,6 +1,6 @@
 #pragma once
-/// The packets of RFC 9001 Appendix A (QUIC version 1) and RFC 9369 Appendix A (version 2), in hexadecimal. The
-/// client's first destination connection ID is 8394c8f03e515708.
+/// The packets of RFC 9001 Appendix A (QUIC version 1) and RFC 9369 Appendix A (version 2), in hexadecimal.
+/// The client's first destination connection ID is 8394c8f03e515708.
 
 #include <string_view>
 
@@ -56,8 +56,7 @@ inline constexpr std::string_view kServerInitial1 =
 inline constexpr std::string_view kRetry1 =
     "ff000000010008f067a5502a4262b5746f6b656e04a265ba2eff4d829058fb3f0f2496ba";
 /// A.5, version 1: ChaCha20-Poly1305, packet number 654360564, one PING.
-inline constexpr std::string_view kShort1 =
-    "4cfe4189655e5cd55c41f69080575d7999c25a5bfb";
+inline constexpr std::string_view kShort1 = "4cfe4189655e5cd55c41f69080575d7999c25a5bfb";
 /// A.2, version 2: packet number 2, 1,162 octets of frames.
 inline constexpr std::string_view kClientInitial2 =
     "d76b3343cf088394c8f03e5157080000449ea0c95e82ffe67b6abcdb4298b485dd04de806071bf03dceebfa162e75d6c"
@@ -94,8 +93,7 @@ inline constexpr std::string_view kServerInitial2 =
 inline constexpr std::string_view kRetry2 =
     "cf6b3343cf0008f067a5502a4262b5746f6b656ec8646ce8bfe33952d955543665dcc7b6";
 /// A.5, version 2: ChaCha20-Poly1305, packet number 654360564, one PING.
-inline constexpr std::string_view kShort2 =
-    "5558b1c60ae7b6b932bc27d786f4bc2bb20f2162ba";
+inline constexpr std::string_view kShort2 = "5558b1c60ae7b6b932bc27d786f4bc2bb20f2162ba";
 /// A.5, both versions: the application secret of the server.
 inline constexpr std::string_view kShortSecret =
     "9ac312a7f877468ebe69422748ad00a15443f18203a07d6060f688f30f21632b";
