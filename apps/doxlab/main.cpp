@@ -22,6 +22,7 @@ constexpr const char* kFooter = R"(Examples:
   doxlab loss --loss 2 -n 300                  latency percentiles under loss
   doxlab sweep --grid delay=5,20,100 --grid loss=0,2 --out sweep.ndjson
   doxlab pq                                    post-quantum against classical key exchange
+  doxlab warm                                  open connections, resumption, 0-RTT, tokens, Fast Open
   doxlab serve --ip 127.0.0.1 --port-offset 10000
   doxlab query example.com AAAA @tls://127.0.0.1:10853 --ca doxlab-root.pem
 
@@ -61,7 +62,7 @@ int main(int argc, char** argv) {
   parser.footer(kFooter);
   parser.set_version_flag("--version", "doxlab " DOXLAB_VERSION);
   parser.require_subcommand(1);
-  const app::Command commands[] = {app::add_suite(parser), app::add_packets(parser), app::add_loss(parser), app::add_pq(parser),
+  const app::Command commands[] = {app::add_suite(parser), app::add_packets(parser), app::add_loss(parser), app::add_pq(parser), app::add_warm(parser),
                                    app::add_sweep(parser), app::add_merge(parser),
                                    app::add_query(parser), app::add_serve(parser)};
   try {

@@ -4,6 +4,7 @@
 #include "results/pq.hpp"
 #include "results/query.hpp"
 #include "results/run.hpp"
+#include "results/warm.hpp"
 #include "results/sweep.hpp"
 
 namespace doxlab::results {
@@ -22,6 +23,7 @@ std::string pretty(const Record& record) {
 
 std::string to_json(const PacketsRun& run) { return pretty(run); }
 std::string to_json(const QueryResult& result) { return pretty(result); }
+std::string to_json(const WarmRun& run) { return pretty(run); }
 std::string to_json(const PqRun& run) { return pretty(run); }
 std::string to_json(const LossRun& run) { return pretty(run); }
 std::string to_json(const SweepRun& run) { return pretty(run); }
