@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 
 #include "support/json.hpp"
@@ -32,8 +33,8 @@ std::vector<double> raw_numbers(const test::Json& result, const std::string& nam
   return out;
 }
 
-/// Each sample of each transport took exactly these round trips, and the time that they take. A busy machine
-/// adds to a time, so the upper bound is wide and holds for the quickest sample.
+/// Each sample of each transport took exactly these round trips. Its time is theirs, plus computing, plus
+/// what the link was late; a busy machine adds to both, so only their sum is bounded here.
 void expect_round_trips(const test::Json& run, const RoundTrips& expected) {
   for (const auto& [transport, trips] : expected) {
     SCOPED_TRACE(transport);
@@ -44,7 +45,12 @@ void expect_round_trips(const test::Json& run, const RoundTrips& expected) {
     EXPECT_THAT(raw_numbers(result, "round_trips"), Each(trips));
     EXPECT_EQ(test::number(result, "round_trips"), trips);
     EXPECT_THAT(raw_numbers(result, "ms"), Each(testing::Ge(trips * kRoundTripMs)));
-    EXPECT_LT(test::number(result, "ms_min"), trips * kRoundTripMs + 20);
+    const double latest_ms = 2 * trips * test::number(run["precision"], "max_us") / 1000;
+    for (const auto& sample : result["raw"].get_array()) {
+      const double on_the_link = test::number(sample, "ms") - test::number(sample, "compute_ms");
+      EXPECT_GE(on_the_link, trips * kRoundTripMs - 0.001);
+      EXPECT_LE(on_the_link, trips * kRoundTripMs + latest_ms + 0.001);
+    }
     EXPECT_NEAR(test::number(result, "rtt_est"), test::number(result, "ms") / kRoundTripMs, 1e-6);
   }
 }
@@ -63,6 +69,24 @@ TEST(Packets, AsPublishedTakesTheRoundTripsOfTheProtocols) {
     EXPECT_TRUE(sample["retry"].get<bool>());
   for (const auto& sample : run["results"]["doq"]["raw"].get_array())
     EXPECT_FALSE(sample["retry"].get<bool>());
+}
+
+TEST(Packets, QuickestLookupTakesLittleMoreThanItsRoundTrips) {
+  // On a machine that does other things too, some run of many has a quiet moment for each transport.
+  std::map<std::string, double> excess_ms;
+  bool all_quick = false;
+  for (int attempt = 0; attempt < 20 && !all_quick; ++attempt) {
+    const auto run = run_packets({});
+    all_quick = true;
+    for (const auto& [transport, result] : run["results"].get_object()) {
+      const double excess =
+          test::number(result, "ms_min") - test::number(result, "round_trips") * kRoundTripMs;
+      auto& least = excess_ms.try_emplace(transport, excess).first->second;
+      least = std::min(least, excess);
+      all_quick = all_quick && least < 20;
+    }
+  }
+  for (const auto& [transport, least] : excess_ms) EXPECT_LT(least, 20) << transport;
 }
 
 TEST(Packets, JsonHasTheNamesThatReadersLookFor) {
