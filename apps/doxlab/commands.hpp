@@ -14,6 +14,7 @@ using Run = std::function<int(const Invocation&)>;
 struct Command {
   CLI::App* app = nullptr;
   Run run;
+  bool needs_lab = true;  ///< makes namespaces and devices: root, or a user namespace where the machine allows it
 };
 
 Command add_suite(CLI::App& parent);

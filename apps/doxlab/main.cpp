@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "commands.hpp"
+#include "net/user_namespace.hpp"
 
 namespace {
 
@@ -62,9 +64,9 @@ int main(int argc, char** argv) {
   parser.footer(kFooter);
   parser.set_version_flag("--version", "doxlab " DOXLAB_VERSION);
   parser.require_subcommand(1);
-  const app::Command commands[] = {app::add_suite(parser), app::add_packets(parser), app::add_loss(parser), app::add_pq(parser), app::add_warm(parser),
-                                   app::add_sweep(parser), app::add_merge(parser),
-                                   app::add_query(parser), app::add_serve(parser)};
+  const app::Command commands[] = {app::add_suite(parser), app::add_packets(parser), app::add_loss(parser),
+                                   app::add_pq(parser),    app::add_warm(parser),    app::add_sweep(parser),
+                                   app::add_merge(parser), app::add_query(parser),   app::add_serve(parser)};
   try {
     parser.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -76,10 +78,11 @@ int main(int argc, char** argv) {
     return parser.exit(error) == 0 ? app::kOk : app::kUsage;
   }
   const std::stop_source stop;
-  watch_signals(stop);
   try {
-    for (const auto& command : commands)
-      if (command.app->parsed()) return command.run({join(argc, argv), stop.get_token()});
+    const auto* chosen = std::ranges::find_if(commands, [](const auto& c) { return c.app->parsed(); });
+    if (chosen->needs_lab) net::enter_user_namespace_if_unprivileged();  // while there is one thread
+    watch_signals(stop);
+    return chosen->run({join(argc, argv), stop.get_token()});
   } catch (const app::UsageError& error) {
     std::println(stderr, "doxlab: {}", error.what());
     return app::kUsage;
@@ -90,5 +93,4 @@ int main(int argc, char** argv) {
     std::println(stderr, "doxlab: {}", error.what());
     return app::kFailed;
   }
-  return app::kFailed;
 }
