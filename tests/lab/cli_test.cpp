@@ -221,16 +221,22 @@ TEST(CommandLineOf, FullDiskIsNotSilent) {
   EXPECT_THAT(finished.errors, HasSubstr("standard output"));
 }
 
-TEST(CommandLineOf, WithoutRootItSaysWhatIsMissing) {
+// Machines differ in what they allow to a user: a user namespace, and the TUN device. Where both are allowed the lab
+// works, elsewhere the message names what is not.
+TEST(CommandLineOf, WithoutRootItWorksOrSaysWhatIsMissing) {
   // A copy that everyone may run, wherever the build is.
   const test::TemporaryFolder folder;
   std::filesystem::copy_file(DOXLAB_BINARY, folder.file("doxlab"));
   for (const auto& path : {folder.path(), folder.file("doxlab")})
     std::filesystem::permissions(path, std::filesystem::perms(0755));
   const auto finished = test::run_program({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                                           "--no-new-privs", folder.file("doxlab"), "packets", "-n", "1"});
+                                           "--no-new-privs", folder.file("doxlab"), "packets", "-n", "1", "--only", "do53"});
+  if (finished.status == 0) {
+    EXPECT_THAT(finished.output, HasSubstr("Do53"));
+    return;
+  }
   EXPECT_EQ(finished.status, 1) << finished;
-  EXPECT_THAT(finished.errors, HasSubstr("network namespace"));
+  EXPECT_THAT(finished.errors, testing::AnyOf(HasSubstr("namespace"), HasSubstr("/dev/net/tun")));
   EXPECT_THAT(finished.errors, HasSubstr("root"));
 }
 
