@@ -24,7 +24,8 @@ struct LabCommandLine {
 /// The options of a command and of its groups, which CLI11 keeps as nameless subcommands.
 std::vector<const CLI::Option*> options_of(const CLI::App& command) {
   auto out = command.get_options();
-  for (const auto* group : command.get_subcommands([](const CLI::App* sub) { return sub->get_name().empty(); })) {
+  for (const auto* group :
+       command.get_subcommands([](const CLI::App* sub) { return sub->get_name().empty(); })) {
     const auto more = options_of(*group);
     out.insert(out.end(), more.begin(), more.end());
   }
@@ -45,7 +46,8 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
 std::string canonical(const std::string& text) {
   const auto* end = text.data() + text.size();
   // Whole numbers may have more digits than a double holds.
-  if (std::uint64_t whole = 0; std::from_chars(text.data(), end, whole).ptr == end) return text.empty() ? text : std::to_string(whole);
+  if (std::uint64_t whole = 0; std::from_chars(text.data(), end, whole).ptr == end)
+    return text.empty() ? text : std::to_string(whole);
   double value = 0;
   const auto parsed = std::from_chars(text.data(), end, value);
   return parsed.ec == std::errc{} && parsed.ptr == end ? std::format("{}", value) : text;
@@ -64,7 +66,8 @@ LabArguments typed_lab_arguments(const CLI::App& command) {
   LabArguments out;
   for (const auto* option : options_of(known.command)) {
     const auto name = long_name(*option);
-    if (const auto* typed = command.get_option("--" + name); typed->count() > 0) out[name] = joined(typed->results(), ",");
+    if (const auto* typed = command.get_option("--" + name); typed->count() > 0)
+      out[name] = joined(typed->results(), ",");
   }
   return out;
 }
@@ -90,13 +93,15 @@ std::string lab_argument_name(std::string_view name) {
     names.push_back(long_name(*option));
     if (names.back() == name) return std::string(name);
   }
-  throw UsageError(std::format("--grid: '{}' is no option of the lab; they are transport, {}", name, joined(names, ", ")));
+  throw UsageError(
+      std::format("--grid: '{}' is no option of the lab; they are transport, {}", name, joined(names, ", ")));
 }
 
 experiment::Setup lab_setup(const LabArguments& typed) {
   LabCommandLine parser;
   std::vector<std::string> arguments;
-  for (const auto& [name, value] : typed | std::views::reverse) arguments.push_back(std::format("--{}={}", name, value));
+  for (const auto& [name, value] : typed | std::views::reverse)
+    arguments.push_back(std::format("--{}={}", name, value));
   try {
     parser.command.parse(arguments);  // from the last to the first, as CLI11 takes them
   } catch (const CLI::ParseError& error) {
@@ -113,11 +118,13 @@ results::Shard parse_shard(const std::string& text) {
     const auto of = std::from_chars(index.ptr + 1, end, out.of);
     if (of.ec == std::errc{} && of.ptr == end && out.index < out.of) return out;
   }
-  throw UsageError(std::format("--shard: '{}' is not I/K with I from 0 to K-1, such as 0/4, 1/4, 2/4, 3/4", text));
+  throw UsageError(
+      std::format("--shard: '{}' is not I/K with I from 0 to K-1, such as 0/4, 1/4, 2/4, 3/4", text));
 }
 
 void add_shard_option(CLI::App& command, std::string& text) {
-  command.add_option("--shard", text, "Part I/K of the run alone, I from 0 to K-1; doxlab merge joins the parts");
+  command.add_option("--shard", text,
+                     "Part I/K of the run alone, I from 0 to K-1; doxlab merge joins the parts");
 }
 
 }  // namespace doxlab::app

@@ -21,10 +21,12 @@ inline constexpr double kDefaultLossPercent = 2;
 
 /// What was typed of LabOptions' options on a command line that has them.
 LabArguments typed_lab_arguments(const CLI::App& command);
-/// Every option of LabOptions with its value: as typed, or its default; empty where it has none. Numbers are spelled in one
-/// way ("2.0" is "2"), and of a file there is its checksum, so that equal values mean equal settings.
+/// Every option of LabOptions with its value: as typed, or its default; empty where it has none. Numbers are
+/// spelled in one way ("2.0" is "2"), and of a file there is its checksum, so that equal values mean equal
+/// settings.
 LabArguments all_lab_arguments(const LabArguments& typed);
-/// The name that an option is known by: "transport" is "only". Errors: UsageError, with the names that there are.
+/// The name that an option is known by: "transport" is "only". Errors: UsageError, with the names that there
+/// are.
 std::string lab_argument_name(std::string_view name);
 /// What `doxlab loss` would make of these. Errors: UsageError naming the option and the value.
 experiment::Setup lab_setup(const LabArguments& typed);

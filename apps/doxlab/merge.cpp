@@ -1,3 +1,5 @@
+#include "experiment/merge.hpp"
+
 #include <filesystem>
 #include <format>
 #include <fstream>
@@ -6,7 +8,6 @@
 #include <sstream>
 
 #include "commands.hpp"
-#include "experiment/merge.hpp"
 #include "report/loss.hpp"
 #include "report/sweep.hpp"
 
@@ -27,15 +28,18 @@ bool is_sweep(const std::string& path) {
   return line.contains("\"experiment\":\"sweep\"");
 }
 
-/// The samples that --samples put beside the run: at the path that it names, or in the folder of its own file.
+/// The samples that --samples put beside the run: at the path that it names, or in the folder of its own
+/// file.
 std::vector<results::LossSample> read_samples(const std::string& run_path, const std::string& samples_path) {
-  const auto beside = std::filesystem::path(run_path).parent_path() / std::filesystem::path(samples_path).filename();
+  const auto beside =
+      std::filesystem::path(run_path).parent_path() / std::filesystem::path(samples_path).filename();
   const auto path = std::filesystem::exists(samples_path) ? samples_path : beside.string();
   std::istringstream lines(read_file(path));
   std::vector<results::LossSample> out;
   for (std::string line; std::getline(lines, line);) {
     auto sample = results::parse_loss_sample(line);
-    if (!sample) throw std::runtime_error(std::format("{}, line {}: {}", path, out.size() + 1, sample.error().message));
+    if (!sample)
+      throw std::runtime_error(std::format("{}, line {}: {}", path, out.size() + 1, sample.error().message));
     out.push_back(std::move(*sample));
   }
   return out;
@@ -63,10 +67,12 @@ int finish(const std::string& text, const std::string& missing) {
 
 int run(const MergeOptions& options, const Invocation& invocation) {
   if (!options.force && std::filesystem::exists(options.out))
-    throw UsageError(std::format("{} is there already; the first file is the one to write (--force replaces it)", options.out));
+    throw UsageError(std::format(
+        "{} is there already; the first file is the one to write (--force replaces it)", options.out));
   for (const auto& path : options.in) {
     std::error_code ignored;
-    if (std::filesystem::equivalent(path, options.out, ignored)) throw UsageError(path + " is both to be read and to be written");
+    if (std::filesystem::equivalent(path, options.out, ignored))
+      throw UsageError(path + " is both to be read and to be written");
   }
   if (is_sweep(options.in.front())) {
     const auto merged = value_or_throw(experiment::merge_sweeps(options.in, options.out));
@@ -83,16 +89,20 @@ int run(const MergeOptions& options, const Invocation& invocation) {
 }  // namespace
 
 Command add_merge(CLI::App& parent) {
-  auto* command = parent.add_subcommand("merge", "Join the parts of a loss run or of a sweep that --shard has split");
+  auto* command =
+      parent.add_subcommand("merge", "Join the parts of a loss run or of a sweep that --shard has split");
   auto options = std::make_shared<MergeOptions>();
   command->add_option("OUT", options->out, "File to write")->required();
-  command->add_option("IN", options->in, "Files of the parts: --json of doxlab loss, or --out of doxlab sweep")->required();
+  command
+      ->add_option("IN", options->in, "Files of the parts: --json of doxlab loss, or --out of doxlab sweep")
+      ->required();
   command->add_flag("--force", options->force, "Replace OUT if it is there");
   command->footer(
       "Examples:\n"
       "  doxlab merge whole.json part-0.json part-1.json part-2.json part-3.json\n"
       "  doxlab merge whole.ndjson part-*.ndjson\n\n"
-      "Refuses parts of different runs (version, settings, seed) and parts that overlap. Where parts are missing it writes what there\n"
+      "Refuses parts of different runs (version, settings, seed) and parts that overlap. Where parts are "
+      "missing it writes what there\n"
       "is, says what is missing, and exits with 1.");
   return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, false};
 }

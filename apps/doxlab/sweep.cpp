@@ -1,3 +1,5 @@
+#include "experiment/sweep.hpp"
+
 #include <unistd.h>
 
 #include <chrono>
@@ -7,7 +9,6 @@
 #include <ranges>
 
 #include "commands.hpp"
-#include "experiment/sweep.hpp"
 #include "lab_arguments.hpp"
 #include "report/sweep.hpp"
 
@@ -25,7 +26,8 @@ struct SweepOptions {
 /// "delay=5,20,100"; with a semicolon that is what parts the values: "burst=1,30;2,30". Errors: UsageError.
 results::GridAxis parse_axis(const std::string& text) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos) throw UsageError(std::format("--grid: '{}' is not OPTION=VALUE,VALUE,...", text));
+  if (equals == std::string::npos)
+    throw UsageError(std::format("--grid: '{}' is not OPTION=VALUE,VALUE,...", text));
   results::GridAxis out{.option = lab_argument_name(text.substr(0, equals)), .values = {}};
   const auto values = text.substr(equals + 1);
   const char separator = values.contains(';') ? ';' : ',';
@@ -40,7 +42,8 @@ results::GridAxis parse_axis(const std::string& text) {
 
 std::string point_text(const std::vector<results::GridAxis>& grid, const std::vector<std::string>& point) {
   std::string out;
-  for (std::size_t i = 0; i < grid.size(); ++i) out += std::format("{}{}={}", i > 0 ? " " : "", grid[i].option, point[i]);
+  for (std::size_t i = 0; i < grid.size(); ++i)
+    out += std::format("{}{}={}", i > 0 ? " " : "", grid[i].option, point[i]);
   return out;
 }
 
@@ -53,7 +56,8 @@ std::string duration_text(double seconds) {
 /// What a cell's command line would be.
 class CellSetups {
  public:
-  CellSetups(LabArguments fixed, std::vector<results::GridAxis> grid) : fixed_(std::move(fixed)), grid_(std::move(grid)) {}
+  CellSetups(LabArguments fixed, std::vector<results::GridAxis> grid)
+      : fixed_(std::move(fixed)), grid_(std::move(grid)) {}
 
   experiment::Setup operator()(const std::vector<std::string>& point) const {
     auto arguments = fixed_;
@@ -76,19 +80,22 @@ class SweepLines {
     const auto now = monotonic_now();
     if (!isatty(STDERR_FILENO) || now - last_ < 250ms) return;
     last_ = now;
-    std::print(stderr, "\r{}: {} of {} lookups; {} of {} cells done{}\033[K", point_text(grid_, progress.point), progress.lookups.done,
-               progress.lookups.of, progress.cells_finished, progress.cells, time_left());
+    std::print(stderr, "\r{}: {} of {} lookups; {} of {} cells done{}\033[K",
+               point_text(grid_, progress.point), progress.lookups.done, progress.lookups.of,
+               progress.cells_finished, progress.cells, time_left());
   }
 
   void show_finished(const results::SweepCell& cell) {
     ++latest_.cells_finished;
-    std::println(stderr, "{}{}: {:.0f} s; {} of {} cells done{}", isatty(STDERR_FILENO) ? "\r\033[K" : "", point_text(grid_, cell.point),
-                 cell.duration_s, latest_.cells_finished, latest_.cells, latest_.cells_finished < latest_.cells ? time_left() : "");
+    std::println(stderr, "{}{}: {:.0f} s; {} of {} cells done{}", isatty(STDERR_FILENO) ? "\r\033[K" : "",
+                 point_text(grid_, cell.point), cell.duration_s, latest_.cells_finished, latest_.cells,
+                 latest_.cells_finished < latest_.cells ? time_left() : "");
   }
 
  private:
   std::string time_left() const {
-    return latest_.seconds_left ? std::format(", about {} left", duration_text(*latest_.seconds_left)) : std::string();
+    return latest_.seconds_left ? std::format(", about {} left", duration_text(*latest_.seconds_left))
+                                : std::string();
   }
 
   std::vector<results::GridAxis> grid_;
@@ -96,20 +103,23 @@ class SweepLines {
   Timestamp last_{};
 };
 
-results::SweepHeader make_header(const SweepOptions& options, const LabArguments& fixed, const Invocation& invocation) {
+results::SweepHeader make_header(const SweepOptions& options, const LabArguments& fixed,
+                                 const Invocation& invocation) {
   results::SweepHeader out;
   out.doxlab_version = DOXLAB_VERSION;
   for (const auto& text : options.grid) out.grid.push_back(parse_axis(text));
   out.options = all_lab_arguments(fixed);
   for (const auto& axis : out.grid) {
-    if (fixed.contains(axis.option)) throw UsageError(std::format("--{} is both given and in the grid", axis.option));
+    if (fixed.contains(axis.option))
+      throw UsageError(std::format("--{} is both given and in the grid", axis.option));
     out.options.erase(axis.option);
   }
   out.repetitions = options.repetitions;
   if (!options.shard.empty()) out.shard = parse_shard(options.shard);
   out.fingerprint = results::fingerprint(out);
   out.command_line = invocation.command_line;
-  out.started = std::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+  out.started =
+      std::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
   return out;
 }
 
@@ -143,20 +153,25 @@ int run(const SweepOptions& options, const Invocation& invocation) {
   std::optional<experiment::SweepFile> file;
   std::set<std::uint64_t> finished;
   if (!options.out.empty()) {
-    auto opened = experiment::SweepFile::open(options.out, header, [&](results::SweepCell&& cell, auto, auto) { summary.add(cell); });
+    auto opened = experiment::SweepFile::open(
+        options.out, header, [&](results::SweepCell&& cell, auto, auto) { summary.add(cell); });
     if (!opened) throw std::runtime_error(opened.error().message);
     file = std::move(*opened);
     finished = file->cells();
-    if (file->was_torn()) std::println(stderr, "{}: the last line was half written and is measured again", options.out);
-    if (!finished.empty()) std::println(stderr, "{}: goes on after {} cells that are there", options.out, finished.size());
+    if (file->was_torn())
+      std::println(stderr, "{}: the last line was half written and is measured again", options.out);
+    if (!finished.empty())
+      std::println(stderr, "{}: goes on after {} cells that are there", options.out, finished.size());
   }
   SweepLines lines(header);
-  const experiment::SweepHandlers handlers{[&](const experiment::SweepProgress& progress) { lines.show(progress); },
-                                           [&](const results::SweepCell& cell) {
-                                             summary.add(cell);
-                                             lines.show_finished(cell);
-                                           }};
-  const bool complete = experiment::run_sweep(header, finished, setup_of, file ? &*file : nullptr, handlers, invocation.stop);
+  const experiment::SweepHandlers handlers{
+      [&](const experiment::SweepProgress& progress) { lines.show(progress); },
+      [&](const results::SweepCell& cell) {
+        summary.add(cell);
+        lines.show_finished(cell);
+      }};
+  const bool complete =
+      experiment::run_sweep(header, finished, setup_of, file ? &*file : nullptr, handlers, invocation.stop);
 
   const auto result = summary.run();
   if (!options.json.empty()) write_output(options.json, results::to_json(result));
@@ -172,11 +187,14 @@ int run(const SweepOptions& options, const Invocation& invocation) {
 }  // namespace
 
 Command add_sweep(CLI::App& parent) {
-  auto* command = parent.add_subcommand("sweep", "The loss experiment over a grid of options, one row a cell and transport");
+  auto* command = parent.add_subcommand(
+      "sweep", "The loss experiment over a grid of options, one row a cell and transport");
   auto options = std::make_shared<SweepOptions>();
-  command->add_option("--grid", options->grid,
-                      "OPTION=VALUE,VALUE,... of any option below, without dashes (values with commas: separated by ;); give it once for "
-                      "each option, the last one varies fastest")
+  command
+      ->add_option("--grid", options->grid,
+                   "OPTION=VALUE,VALUE,... of any option below, without dashes (values with commas: "
+                   "separated by ;); give it once for "
+                   "each option, the last one varies fastest")
       ->required()
       ->allow_extra_args(false)
       ->take_all();
@@ -184,7 +202,8 @@ Command add_sweep(CLI::App& parent) {
       ->check(CLI::Range(1, 10000000))
       ->capture_default_str();
   command->add_option("--out", options->out,
-                      "Write each finished cell with all its samples to this file, a JSON object a line; if it is there, go on with it");
+                      "Write each finished cell with all its samples to this file, a JSON object a line; if "
+                      "it is there, go on with it");
   command->add_option("--json", options->json, "Write the rows as JSON to this file; - is standard output");
   command->add_option("--csv", options->csv, "Write the rows as CSV to this file; - is standard output");
   add_shard_option(*command, options->shard);
@@ -193,9 +212,11 @@ Command add_sweep(CLI::App& parent) {
   command->footer(
       "Examples:\n"
       "  doxlab sweep --grid delay=5,20,100 --grid loss=0,1,2 --out sweep.ndjson\n"
-      "  doxlab sweep --grid chain-bytes=1200,3900,8000 --grid compression=none,zlib --only doq,dot --loss 0 -n 20\n"
+      "  doxlab sweep --grid chain-bytes=1200,3900,8000 --grid compression=none,zlib --only doq,dot --loss 0 "
+      "-n 20\n"
       "  doxlab sweep --grid 'burst=1,30;2,30;5,30' --grid transport=dot,doq --csv bursts.csv\n"
-      "  doxlab sweep --grid loss=0,1,2,5 -n 3000 --shard 0/4 --out part-0.ndjson   doxlab merge joins the parts\n\n"
+      "  doxlab sweep --grid loss=0,1,2,5 -n 3000 --shard 0/4 --out part-0.ndjson   doxlab merge joins the "
+      "parts\n\n"
       "Ctrl-C ends it after the cells that are done; the same command goes on where it stopped.");
   return {command, [options](const Invocation& invocation) { return run(*options, invocation); }};
 }

@@ -50,9 +50,11 @@ std::string absent_shards(const std::vector<std::optional<results::Shard>>& shar
 std::string missing_samples(const results::LossRun& run) {
   std::string out;
   for (const auto& [name, summary] : run.results) {
-    const auto have = static_cast<std::uint64_t>(std::ranges::count(run.samples, name, &results::LossSample::transport));
+    const auto have =
+        static_cast<std::uint64_t>(std::ranges::count(run.samples, name, &results::LossSample::transport));
     if (have < run.repetitions)
-      out += std::format("{}: {} of {} samples are missing\n", summary.transport, run.repetitions - have, run.repetitions);
+      out += std::format("{}: {} of {} samples are missing\n", summary.transport, run.repetitions - have,
+                         run.repetitions);
   }
   return out;
 }
@@ -88,14 +90,15 @@ Result<void> check_disjoint(const std::vector<NamedLossRun>& parts) {
   for (const auto& [name, run] : parts)
     for (const auto& sample : run.samples) {
       if (!run.results.contains(sample.transport) || sample.sample >= run.repetitions)
-        return fail(std::format("{}: sample {} of {} is not of this run", name, sample.sample, sample.transport));
+        return fail(
+            std::format("{}: sample {} of {} is not of this run", name, sample.sample, sample.transport));
       places.push_back({sample.transport, sample.sample, &name});
     }
   const auto key = [](const Place& place) { return std::pair(place.transport, place.sample); };
-  std::ranges::sort(places, {}, key);
+  std::ranges::stable_sort(places, {}, key);
   if (const auto twice = std::ranges::adjacent_find(places, {}, key); twice != places.end())
-    return fail(std::format("{} and {} overlap: both have sample {} of {}", *twice->part, *std::next(twice)->part, twice->sample,
-                            twice->transport));
+    return fail(std::format("{} and {} overlap: both have sample {} of {}", *twice->part,
+                            *std::next(twice)->part, twice->sample, twice->transport));
   return {};
 }
 
@@ -132,7 +135,8 @@ Result<MergedLoss> merge_loss(std::vector<NamedLossRun> parts) {
   std::vector<std::optional<results::Shard>> shards;
   for (const auto& part : parts) {
     if (const auto different = results::difference(parts.front().run, part.run); !different.empty())
-      return fail(std::format("{} and {} are not parts of one run: {}", parts.front().name, part.name, different));
+      return fail(
+          std::format("{} and {} are not parts of one run: {}", parts.front().name, part.name, different));
     shards.push_back(part.run.shard);
   }
   if (const auto good = check_disjoint(parts); !good) return std::unexpected(good.error());
@@ -153,18 +157,23 @@ Result<MergedLoss> merge_loss(std::vector<NamedLossRun> parts) {
     run.duration_s += part.duration_s;
     run.repeated += part.repeated;
     worsen(run.precision, part.precision);
-    if (part.parts.empty()) run.parts.push_back(describe_part(part));
-    else std::ranges::move(part.parts, std::back_inserter(run.parts));
+    if (part.parts.empty())
+      run.parts.push_back(describe_part(part));
+    else
+      std::ranges::move(part.parts, std::back_inserter(run.parts));
     std::ranges::move(part.samples, std::back_inserter(run.samples));
     part.samples.clear();
   }
-  std::ranges::sort(run.samples, {}, [](const auto& sample) { return std::pair(std::string_view(sample.transport), sample.sample); });
+  std::ranges::sort(run.samples, {}, [](const auto& sample) {
+    return std::pair(std::string_view(sample.transport), sample.sample);
+  });
   for (const auto& [name, summary] : first.results) {
     const auto mine = std::ranges::equal_range(run.samples, name, {}, &results::LossSample::transport);
     run.results[name] = summarize_loss(mine, run.endpoints.timeout_s * 1000);
     run.results[name].transport = summary.transport;
   }
-  if (const auto missing = missing_samples(run); !missing.empty()) out.missing = absent_shards(shards) + missing;
+  if (const auto missing = missing_samples(run); !missing.empty())
+    out.missing = absent_shards(shards) + missing;
   run.complete = out.missing.empty();
   return out;
 }
@@ -190,15 +199,18 @@ Result<MergedSweep> merge_sweeps(const std::vector<std::string>& paths, const st
       summary.emplace(*header);
     }
     if (const auto different = results::difference(*header, contents->header); !different.empty())
-      return fail(std::format("{} and {} are not parts of one sweep: {}", paths.front(), paths[file], different));
+      return fail(
+          std::format("{} and {} are not parts of one sweep: {}", paths.front(), paths[file], different));
     shards.push_back(contents->header.shard);
     for (const auto cell : contents->cells)
       if (const auto at = places.find(cell); at != places.end())
-        return fail(std::format("{} and {} overlap: both have cell {}", paths[at->second.file], paths[file], cell));
-    const auto again = read_sweep_file(paths[file], [&](results::SweepCell&& cell, std::string_view line, std::uint64_t offset) {
-      places[cell.cell] = {file, offset, line.size()};
-      summary->add(cell);
-    });
+        return fail(
+            std::format("{} and {} overlap: both have cell {}", paths[at->second.file], paths[file], cell));
+    const auto again = read_sweep_file(
+        paths[file], [&](results::SweepCell&& cell, std::string_view line, std::uint64_t offset) {
+          places[cell.cell] = {file, offset, line.size()};
+          summary->add(cell);
+        });
     if (!again) return std::unexpected(again.error());
   }
 
@@ -209,14 +221,16 @@ Result<MergedSweep> merge_sweeps(const std::vector<std::string>& paths, const st
     std::ifstream in(paths[place.file], std::ios::binary);
     in.seekg(static_cast<std::streamoff>(place.offset));
     line.resize(place.length);
-    if (!in.read(line.data(), static_cast<std::streamsize>(line.size()))) return fail(std::format("{}: read failed", paths[place.file]));
+    if (!in.read(line.data(), static_cast<std::streamsize>(line.size())))
+      return fail(std::format("{}: read failed", paths[place.file]));
     out.add_line(line);
   }
   out.finish();
 
   MergedSweep merged{summary->run(), {}};
   if (const auto lacking = merged.run.cells - merged.run.cells_finished; lacking > 0)
-    merged.missing = absent_shards(shards) + std::format("{} of {} cells are missing\n", lacking, merged.run.cells);
+    merged.missing =
+        absent_shards(shards) + std::format("{} of {} cells are missing\n", lacking, merged.run.cells);
   return merged;
 }
 

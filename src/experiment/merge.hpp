@@ -1,7 +1,7 @@
 #pragma once
-/// Joins the parts of a split run. As every draw depends on the number of its sample alone, the whole is what an
-/// unsplit run would have been, but for times. What may not be joined is refused: another version of doxlab,
-/// other settings, another seed, samples or cells that two parts have.
+/// Joins the parts of a split run. As every draw depends on the number of its sample alone, the whole is what
+/// an unsplit run would have been, but for times. What may not be joined is refused: another version of
+/// doxlab, other settings, another seed, samples or cells that two parts have.
 
 #include <span>
 #include <string>
@@ -23,8 +23,9 @@ struct MergedLoss {
   std::string missing;  ///< sentences, each with a line feed; empty if the run is whole
 };
 
-/// Joins parts of one run, in any order; results of earlier merges are parts too. Quantiles are made anew from all
-/// samples. Errors: a sentence that names the two parts and what differs, or the sample that both have.
+/// Joins parts of one run, in any order; results of earlier merges are parts too. Quantiles are made anew
+/// from all samples. Errors: a sentence that names the two parts and what differs, or the sample that both
+/// have.
 Result<MergedLoss> merge_loss(std::vector<NamedLossRun> parts);
 
 struct MergedSweep {

@@ -12,7 +12,8 @@ template <class Get>
 std::optional<std::uint64_t> median(std::span<const results::LossSample> samples, Get get) {
   std::vector<std::uint64_t> values;
   for (const auto& sample : samples)
-    if (const std::optional<std::uint64_t> value = get(sample); value && sample.ms && !sample.disturbed) values.push_back(*value);
+    if (const std::optional<std::uint64_t> value = get(sample); value && sample.ms && !sample.disturbed)
+      values.push_back(*value);
   if (values.empty()) return std::nullopt;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::ranges::nth_element(values, middle);
@@ -67,7 +68,9 @@ results::SweepRun SweepSummary::run() const {
   auto out = run_;
   std::ranges::stable_sort(out.rows, {}, [](const results::SweepRow& row) {
     const auto transport = parse_transport(row.name);
-    return std::pair(row.cell, transport ? std::ranges::find(kAllTransports, *transport) - std::ranges::begin(kAllTransports) : 0);
+    return std::pair(
+        row.cell,
+        transport ? std::ranges::find(kAllTransports, *transport) - std::ranges::begin(kAllTransports) : 0);
   });
   return out;
 }
@@ -77,7 +80,8 @@ bool run_sweep(const results::SweepHeader& header, const std::set<std::uint64_t>
                const SweepHandlers& handlers, std::stop_token stop) {
   const auto cells = results::cell_count(header.grid).value_or(0);
   SweepProgress progress{.cells_finished = finished.size(), .cells = cells_of(header.shard, cells)};
-  const auto to_do = static_cast<double>(progress.cells - std::min<std::uint64_t>(finished.size(), progress.cells));
+  const auto to_do =
+      static_cast<double>(progress.cells - std::min<std::uint64_t>(finished.size(), progress.cells));
   const auto begin = monotonic_now();
   double done = 0;  // cells, in this call
   for (std::uint64_t number = 0; number < cells; ++number) {
@@ -92,7 +96,8 @@ bool run_sweep(const results::SweepHeader& header, const std::set<std::uint64_t>
       progress.lookups = status;
       handlers.on_progress(progress);
     };
-    auto run = run_loss(setup_of(progress.point), header.repetitions, std::nullopt, {}, {}, {{}, on_status}, stop);
+    auto run =
+        run_loss(setup_of(progress.point), header.repetitions, std::nullopt, {}, {}, {{}, on_status}, stop);
     if (!run.complete) return false;
     const results::SweepCell cell{.cell = number,
                                   .point = progress.point,

@@ -39,9 +39,9 @@ struct SweepHandlers {
   std::function<void(const results::SweepCell&)> on_cell;  ///< finished, and in the file if there is one
 };
 
-/// Runs the cells of the shard that are not in `finished`, and appends each to `file` (null: nowhere). False if
-/// stopped early: the cell under way is then dropped. `setup_of` gives the setup of a cell from its values.
-/// Errors: exceptions of Rig and of SweepFile::append.
+/// Runs the cells of the shard that are not in `finished`, and appends each to `file` (null: nowhere). False
+/// if stopped early: the cell under way is then dropped. `setup_of` gives the setup of a cell from its
+/// values. Errors: exceptions of Rig and of SweepFile::append.
 bool run_sweep(const results::SweepHeader& header, const std::set<std::uint64_t>& finished,
                const std::function<Setup(const std::vector<std::string>& point)>& setup_of, SweepFile* file,
                const SweepHandlers& handlers, std::stop_token stop);

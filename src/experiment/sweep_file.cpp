@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -53,7 +54,8 @@ Result<SweepContents> read_sweep_file(const std::string& path, const OnCell& on_
     }
     auto cell = results::parse_sweep_cell(line, out.header);
     if (!cell) return fail(std::format("{}, line {}: {}", path, number, cell.error().message));
-    if (!out.cells.insert(cell->cell).second) return fail(std::format("{}, line {}: cell {} is there twice", path, number, cell->cell));
+    if (!out.cells.insert(cell->cell).second)
+      return fail(std::format("{}, line {}: cell {} is there twice", path, number, cell->cell));
     if (on_cell) on_cell(std::move(*cell), line, offset);
   }
   if (in.bad()) return fail(std::format("{}: read failed", path));
@@ -61,11 +63,15 @@ Result<SweepContents> read_sweep_file(const std::string& path, const OnCell& on_
   return out;
 }
 
-Result<SweepFile> SweepFile::open(const std::string& path, const results::SweepHeader& header, const OnCell& on_cell) {
+Result<SweepFile> SweepFile::open(const std::string& path, const results::SweepHeader& header,
+                                  const OnCell& on_cell) {
   SweepFile out;
   out.path_ = path;
   out.file_ = net::FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!out.file_) return fail(std::format("{}: {}", path, std::strerror(errno)));
+  struct stat status {};
+  if (::fstat(out.file_.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return fail(std::format("{}: no regular file", path));
   if (::flock(out.file_.get(), LOCK_EX | LOCK_NB) != 0)
     return errno == EWOULDBLOCK ? fail(std::format("{}: another doxlab sweep is writing it", path))
                                 : fail(std::format("{}: {}", path, std::strerror(errno)));
@@ -80,9 +86,11 @@ Result<SweepFile> SweepFile::open(const std::string& path, const results::SweepH
   out.contents_ = std::move(*contents);
   const auto advice = "; give another --out, or remove the file";
   if (const auto different = results::difference(out.contents_.header, header); !different.empty())
-    return fail(std::format("{}: holds another sweep: {} (the file, this command){}", path, different, advice));
+    return fail(
+        std::format("{}: holds another sweep: {} (the file, this command){}", path, different, advice));
   if (out.contents_.header.shard != header.shard)
-    return fail(std::format("{}: holds {}, not {}{}", path, shard_text(out.contents_.header.shard), shard_text(header.shard), advice));
+    return fail(std::format("{}: holds {}, not {}{}", path, shard_text(out.contents_.header.shard),
+                            shard_text(header.shard), advice));
   if (out.contents_.torn && ::ftruncate(out.file_.get(), static_cast<off_t>(out.contents_.whole_bytes)) != 0)
     return fail(std::format("{}: {}", path, std::strerror(errno)));
   return out;
@@ -106,8 +114,7 @@ void SweepFile::write_line(std::string line) {
     }
     written += static_cast<std::size_t>(n);
   }
-  // Pipes and devices cannot be flushed to a disk, and need not be.
-  if (::fdatasync(file_.get()) != 0 && errno != EINVAL && errno != EROFS)
+  if (::fdatasync(file_.get()) != 0)
     throw std::runtime_error(std::format("{}: {}", path_, std::strerror(errno)));
   contents_.whole_bytes += line.size();
 }

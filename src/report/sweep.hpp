@@ -10,9 +10,10 @@ namespace doxlab::report {
 /// One row a cell and transport, then what needs care.
 std::string sweep_text(const results::SweepRun& run);
 
-/// The same rows, one header line, values separated by commas (RFC 4180): a column for each axis of the grid, then
-/// transport, n, no answer and its share, round trips, packets, bytes, and p50 to p99 with the ends of their intervals in
-/// ms. Empty: not known; an end of an interval, or a quantile, at or beyond the timeout is "inf".
+/// The same rows, one header line, values separated by commas (RFC 4180): a column for each axis of the grid,
+/// then transport, n, no answer and its share, round trips, packets, bytes, and p50 to p99 with the ends of
+/// their intervals in ms. Empty: not known; an end of an interval, or a quantile, at or beyond the timeout is
+/// "inf".
 std::string sweep_csv(const results::SweepRun& run);
 
 }  // namespace doxlab::report

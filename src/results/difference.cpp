@@ -1,8 +1,7 @@
 #include "results/difference.hpp"
 
-#include <glaze/glaze.hpp>
-
 #include <format>
+#include <glaze/glaze.hpp>
 
 #include "results/loss.hpp"
 
@@ -35,7 +34,8 @@ std::string differ(std::string_view name, std::string_view one, std::string_view
   return std::format("{} is {} in one and {} in the other", name, shortened(one), shortened(other));
 }
 
-std::string difference(const std::map<std::string, std::string>& one, const std::map<std::string, std::string>& other) {
+std::string difference(const std::map<std::string, std::string>& one,
+                       const std::map<std::string, std::string>& other) {
   const auto value = [](const auto& options, const std::string& name) {
     const auto at = options.find(name);
     return at == options.end() ? std::string() : at->second;
@@ -49,19 +49,21 @@ std::string difference(const std::map<std::string, std::string>& one, const std:
 
 std::string difference(const LossRun& one, const LossRun& other) {
   const auto &a = one.environment, &b = other.environment;
-  for (const auto& [name, left, right] : {std::tuple{"the version of doxlab", a.doxlab_version, b.doxlab_version},
-                                          {"the version of OpenSSL", a.openssl, b.openssl},
-                                          {"the version of ngtcp2", a.ngtcp2, b.ngtcp2},
-                                          {"the version of nghttp3", a.nghttp3, b.nghttp3},
-                                          {"the version of nghttp2", a.nghttp2, b.nghttp2},
-                                          {"the number of lookups (-n)", std::to_string(one.repetitions), std::to_string(other.repetitions)},
-                                          {"the seed", std::to_string(one.link.seed), std::to_string(other.link.seed)}})
+  for (const auto& [name, left, right] :
+       {std::tuple{"the version of doxlab", a.doxlab_version, b.doxlab_version},
+        {"the version of OpenSSL", a.openssl, b.openssl},
+        {"the version of ngtcp2", a.ngtcp2, b.ngtcp2},
+        {"the version of nghttp3", a.nghttp3, b.nghttp3},
+        {"the version of nghttp2", a.nghttp2, b.nghttp2},
+        {"the number of lookups (-n)", std::to_string(one.repetitions), std::to_string(other.repetitions)},
+        {"the seed", std::to_string(one.link.seed), std::to_string(other.link.seed)}})
     if (left != right) return differ(name, left, right);
   if (const auto different = difference(one.options, other.options); !different.empty()) return different;
   // What the options do not tell, such as a file whose content has changed.
-  for (const auto& [name, left, right] : {std::tuple{"transports", transports(one), transports(other)},
-                                          {"the link", compact(one.link), compact(other.link)},
-                                          {"what was asked of the endpoints", compact(one.endpoints), compact(other.endpoints)}})
+  for (const auto& [name, left, right] :
+       {std::tuple{"transports", transports(one), transports(other)},
+        {"the link", compact(one.link), compact(other.link)},
+        {"what was asked of the endpoints", compact(one.endpoints), compact(other.endpoints)}})
     if (left != right) return differ(name, left, right);
   return difference(a.kernel_settings, b.kernel_settings);
 }

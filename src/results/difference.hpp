@@ -11,6 +11,7 @@ namespace doxlab::results {
 std::string differ(std::string_view name, std::string_view one, std::string_view other);
 
 /// The first option that differs, in these words; empty if none.
-std::string difference(const std::map<std::string, std::string>& one, const std::map<std::string, std::string>& other);
+std::string difference(const std::map<std::string, std::string>& one,
+                       const std::map<std::string, std::string>& other);
 
 }  // namespace doxlab::results

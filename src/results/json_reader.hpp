@@ -2,10 +2,9 @@
 /// How results are read back, for the .cpp files of this room. A file may come from anywhere: whatever is in
 /// it gives a record or a sentence.
 
-#include <glaze/glaze.hpp>
-
 #include <algorithm>
 #include <format>
+#include <glaze/glaze.hpp>
 #include <string>
 #include <string_view>
 
@@ -21,6 +20,14 @@ inline std::string position(std::string_view text, std::size_t offset) {
   return std::format("line {}, column {}", line, before.size() - line_start + 1);
 }
 
+/// `, "name"` of the field whose name begins at a byte, or nothing where it ends nowhere near.
+inline std::string quoted_name(std::string_view text, std::size_t offset) {
+  constexpr std::size_t kLongest = 60;
+  const auto name = text.substr(std::min(offset, text.size()), kLongest);
+  const auto end = name.find('"');
+  return end == name.npos ? std::string() : std::format(", \"{}\"", name.substr(0, end));
+}
+
 /// Every field that is not optional must be there, and no other may be: a file of another version is refused
 /// rather than understood in part.
 struct StrictJson : glz::opts {
@@ -34,12 +41,12 @@ Result<Record> read_strictly(std::string_view text) {
   const std::string buffer(text);  // with the terminating zero that the reader relies on
   if (const auto error = glz::read<kOptions>(record, buffer)) {
     const auto where = position(text, error.count);
-    const std::string name(error.custom_error_message);
     switch (error.ec) {
       case glz::error_code::unknown_key:
-        return fail(std::format("{}: a field{} that this doxlab does not know", where, name.empty() ? "" : " \"" + name + '"'));
+        return fail(std::format("{}: a field that this doxlab does not know{}", where,
+                                quoted_name(buffer, error.count)));
       case glz::error_code::missing_key:
-        return fail(std::format("{}: the field{} is missing", where, name.empty() ? "" : " \"" + name + '"'));
+        return fail(std::format("{}: the field \"{}\" is missing", where, error.custom_error_message));
       case glz::error_code::unexpected_end:
       case glz::error_code::end_reached:
         return fail(std::format("{}: it ends in the middle", where));

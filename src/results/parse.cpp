@@ -16,7 +16,9 @@ struct KindJson : glz::opts {
   bool error_on_missing_keys = true;
 };
 
-bool is_time(double ms) { return std::isfinite(ms) && ms >= 0; }
+bool is_time(double ms) {
+  return std::isfinite(ms) && ms >= 0;
+}
 
 }  // namespace
 
@@ -27,18 +29,21 @@ Result<void> check_kind(std::string_view text, std::string_view experiment, int 
   if (const auto error = glz::read<kOptions>(kind, buffer))
     return error.ec == glz::error_code::missing_key
                ? fail("no results of doxlab: schema_version and experiment are missing")
-               : fail(std::format("{}: broken JSON ({})", position(text, error.count), glz::format_error(error.ec)));
+               : fail(std::format("{}: broken JSON ({})", position(text, error.count),
+                                  glz::format_error(error.ec)));
   if (kind.experiment != experiment)
     return fail(std::format("results of the experiment \"{}\", not of \"{}\"", kind.experiment, experiment));
   if (kind.schema_version != schema_version)
     return fail(std::format("written by {} doxlab (schema {}; this one reads {})",
-                            kind.schema_version > schema_version ? "a newer" : "an older", kind.schema_version, schema_version));
+                            kind.schema_version > schema_version ? "a newer" : "an older",
+                            kind.schema_version, schema_version));
   return {};
 }
 
 Result<void> validate(const LossSample& sample) {
   if (sample.ms && !is_time(*sample.ms))
-    return fail(std::format("sample {} of {}: {} ms is no time", sample.sample, sample.transport, *sample.ms));
+    return fail(
+        std::format("sample {} of {}: {} ms is no time", sample.sample, sample.transport, *sample.ms));
   return {};
 }
 
@@ -57,7 +62,8 @@ Result<LossRun> parse_loss_run(std::string_view json) {
     if (const auto good = validate(sample); !good) return std::unexpected(good.error());
   if (run->shard && run->shard->index >= run->shard->of)
     return fail(std::format("shard {} of {} is none", run->shard->index, run->shard->of));
-  if (!is_time(run->endpoints.timeout_s)) return fail(std::format("a timeout of {} s is none", run->endpoints.timeout_s));
+  if (!is_time(run->endpoints.timeout_s))
+    return fail(std::format("a timeout of {} s is none", run->endpoints.timeout_s));
   return run;
 }
 

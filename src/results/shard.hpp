@@ -5,8 +5,8 @@
 
 namespace doxlab::results {
 
-/// Part `index` of `of` equal parts, counted from 0. It has the items (samples of a loss run, cells of a sweep)
-/// whose number leaves the remainder `index` when divided by `of`.
+/// Part `index` of `of` equal parts, counted from 0. It has the items (samples of a loss run, cells of a
+/// sweep) whose number leaves the remainder `index` when divided by `of`.
 struct Shard {
   std::uint64_t index = 0, of = 1;
 

@@ -46,8 +46,10 @@ Result<std::uint64_t> cell_count(const std::vector<GridAxis>& grid) {
     if (axis.values.empty()) return fail(std::format("{} has no values", axis.option));
     std::set<std::string_view> values;
     for (const auto& value : axis.values)
-      if (!values.insert(value).second) return fail(std::format("{} has the value {} twice", axis.option, value));
-    if (axis.values.size() > kMostCells / cells) return fail(std::format("the grid has more than {} cells", kMostCells));
+      if (!values.insert(value).second)
+        return fail(std::format("{} has the value {} twice", axis.option, value));
+    if (axis.values.size() > kMostCells / cells)
+      return fail(std::format("the grid has more than {} cells", kMostCells));
     cells *= axis.values.size();
   }
   return cells;
@@ -85,10 +87,12 @@ std::string fingerprint(const SweepHeader& header) {
 }
 
 std::string difference(const SweepHeader& one, const SweepHeader& other) {
-  if (one.doxlab_version != other.doxlab_version) return differ("the version of doxlab", one.doxlab_version, other.doxlab_version);
+  if (one.doxlab_version != other.doxlab_version)
+    return differ("the version of doxlab", one.doxlab_version, other.doxlab_version);
   if (one.grid != other.grid) return differ("the grid", joined(one.grid), joined(other.grid));
   if (one.repetitions != other.repetitions)
-    return differ("the number of lookups (-n)", std::to_string(one.repetitions), std::to_string(other.repetitions));
+    return differ("the number of lookups (-n)", std::to_string(one.repetitions),
+                  std::to_string(other.repetitions));
   return difference(one.options, other.options);
 }
 
@@ -105,14 +109,16 @@ std::string to_json_line(const SweepCell& cell) {
 }
 
 Result<SweepHeader> parse_sweep_header(std::string_view line) {
-  if (const auto kind = check_kind(line, "sweep", kSweepSchemaVersion); !kind) return std::unexpected(kind.error());
+  if (const auto kind = check_kind(line, "sweep", kSweepSchemaVersion); !kind)
+    return std::unexpected(kind.error());
   auto header = read_strictly<SweepHeader>(line);
   if (!header) return header;
   if (const auto cells = cell_count(header->grid); !cells) return std::unexpected(cells.error());
   if (header->repetitions == 0) return fail("a sweep without lookups");
   if (header->shard && header->shard->index >= header->shard->of)
     return fail(std::format("shard {} of {} is none", header->shard->index, header->shard->of));
-  if (header->fingerprint != fingerprint(*header)) return fail("the header was changed: its fingerprint does not fit");
+  if (header->fingerprint != fingerprint(*header))
+    return fail("the header was changed: its fingerprint does not fit");
   return header;
 }
 
