@@ -107,7 +107,7 @@ void LabOptions::add_to(CLI::App& command) {
   client->add_option("--first-flight-copies", first_flight_copies_, "QUIC: send each datagram of the first flight this often")
       ->check(CLI::Range(1, 8))
       ->capture_default_str();
-  client->add_option("--do53-retransmit", do53_retransmit_ms_, "Do53 over UDP: send again after this many ms; 0: never")
+  client->add_option("--do53-retransmit", do53_retransmit_ms_, "Do53 and DNSCrypt over UDP: send again after this many ms; 0: never")
       ->check(CLI::Range(0.0, 600000.0))
       ->capture_default_str();
   client->add_flag("--no-verify", no_verify_, "Do not verify the server's certificate");

@@ -269,6 +269,7 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
     base.session.dnscrypt.provider_key = server.dnscrypt_keys->provider_key();
     base.session.dnscrypt.clock = io::unix_clock_now();
     base.session.dnscrypt.es_versions = setup.dnscrypt_constructions;
+    base.session.dnscrypt.retransmission = setup.do53_retransmission;
   }
   base.timeout = setup.timeout;
   base.linger = 4 * setup.link.one_way_delay + 50ms;

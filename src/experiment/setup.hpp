@@ -47,7 +47,7 @@ struct Setup {
   bool reject_early_data = false;               ///< the resolver rejects the 0-RTT that its tickets allow
   bool use_token = false;                       ///< QUIC: with a NEW_TOKEN token of an earlier connection
   bool fast_open = false;                       ///< TCP Fast Open with a cookie of an earlier connection
-  Duration do53_retransmission{};               ///< Do53/UDP: send again after this; 0: never
+  Duration do53_retransmission{};               ///< Do53 and DNSCrypt over UDP: send again after this; 0: never
 
   // Both kernels.
   std::uint32_t tcp_initial_window = 0;         ///< segments; 0: the kernel's 10

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
+#include "dnscrypt/stamp.hpp"
+
 namespace doxlab::client {
 namespace {
 
@@ -31,6 +35,45 @@ TEST(ServerUrl, ReadsEveryForm) {
     EXPECT_EQ(url->host, c.host) << c.text;
     EXPECT_EQ(url->port, c.port) << c.text;
     EXPECT_EQ(url->path, c.path) << c.text;
+  }
+}
+
+TEST(ServerUrl, ReadsDnscrypt) {
+  for (const auto& c : {
+           Good{"dnscrypt://192.0.2.1", Transport::Dnscrypt, "192.0.2.1", 443, "/dns-query"},
+           Good{"dnscrypt://[2001:db8::1]:5443", Transport::Dnscrypt, "2001:db8::1", 5443, "/dns-query"},
+           Good{"dnscrypt-tcp://dns.example", Transport::DnscryptTcp, "dns.example", 443, "/dns-query"},
+       }) {
+    const auto url = parse_server_url(c.text);
+    ASSERT_TRUE(url) << c.text << ": " << url.error().message;
+    EXPECT_EQ(url->transport, c.transport) << c.text;
+    EXPECT_EQ(url->host, c.host) << c.text;
+    EXPECT_EQ(url->port, c.port) << c.text;
+    EXPECT_TRUE(url->provider_name.empty()) << c.text;
+    EXPECT_FALSE(url->provider_key) << c.text;
+  }
+}
+
+TEST(ServerUrl, ReadsStamps) {
+  for (const auto& [address, host, port] :
+       {std::tuple{"192.0.2.1:5443", "192.0.2.1", 5443}, std::tuple{"[2001:db8::1]:443", "2001:db8::1", 443}}) {
+    dnscrypt::Stamp stamp;
+    stamp.address = {IpAddress::parse(host).value(), static_cast<std::uint16_t>(port)};
+    stamp.provider_key.fill(7);
+    stamp.provider_name = "2.dnscrypt-cert.example.com";
+    const auto url = parse_server_url(dnscrypt::to_string(stamp));
+    ASSERT_TRUE(url) << address << ": " << url.error().message;
+    EXPECT_EQ(url->transport, Transport::Dnscrypt);
+    EXPECT_EQ(url->host, host);
+    EXPECT_EQ(url->port, port);
+    EXPECT_EQ(url->provider_name, stamp.provider_name);
+    EXPECT_EQ(url->provider_key, stamp.provider_key);
+  }
+  // Of a DoH server, and of nothing.
+  for (const auto* text : {"sdns://AgcAAAAAAAAAAAAKZG5zLmdvb2dsZQovZG5zLXF1ZXJ5", "sdns://", "sdns://!"}) {
+    const auto url = parse_server_url(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_NE(url.error().message.find("stamp"), std::string::npos) << url.error().message;
   }
 }
 
