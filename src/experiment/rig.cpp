@@ -257,7 +257,7 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
                          .verify = setup.verify,
                          .early_data = setup.start == Start::EarlyData,
                          .certificate_compression = setup.client_compression,
-                         .key_log = {}});
+                         .key_log = setup.key_log});
   base.session.server_name = chain_options.dns_names.front();
   base.session.method = setup.method;
   base.session.quic = setup.client_quic;

@@ -42,6 +42,7 @@ struct Setup {
   transport::HttpMethod method = transport::HttpMethod::Post;
   std::size_t pad_query_to = 128;               ///< EDNS padding on transports with TLS (RFC 8467 §4.1); 0: none
   quic::Options client_quic;
+  tls::KeyLog key_log;                          ///< secrets of the client's sessions; called in the client's thread
   /// Do53 has nothing to resume: over UDP all starts are one, over TCP only Reused differs.
   Start start = Start::Cold;
   bool reject_early_data = false;               ///< the resolver rejects the 0-RTT that its tickets allow
