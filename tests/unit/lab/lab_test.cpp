@@ -146,7 +146,7 @@ std::set<link::PacketPlace> places_lost(std::uint64_t samples, std::uint64_t at_
         });
         return packets.size() == 5 + static_cast<std::size_t>(arrived);
       };
-      const auto deadline = monotonic_now() + 2s;
+      const auto deadline = monotonic_now() + 20s;
       while (!is_complete(lab.peek(sample + 1)) && monotonic_now() < deadline) std::this_thread::yield();
       for (const auto& packet : lab.take(sample + 1))
         if (packet.fate == Fate::Lost) lost.insert(packet.place);
