@@ -68,7 +68,7 @@ int run(const LossOptions& options, const Invocation& invocation) {
   std::print(options.json == "-" ? stderr : stdout, "{}", report::loss_text(result));
   if (!result.complete) return kInterrupted;
   for (const auto& [name, summary] : result.results)
-    if (summary.n == 0 && summary.timeouts > 0) return kFailed;
+    if (summary.n == 0 && summary.timeouts + summary.disturbed > 0) return kFailed;
   return kOk;
 }
 

@@ -66,11 +66,11 @@ results::LossSummary summarize_loss(std::span<const results::LossSample> samples
   }
   out.n = answered.size();
   out.timeouts = used - answered.size();
-  if (used == 0) return out;
-  out.no_answer_share = static_cast<double>(out.timeouts) / static_cast<double>(used);
   const auto interval = stats::clopper_pearson(out.timeouts, used);
   out.no_answer_low = interval.low;
   out.no_answer_high = interval.high;
+  if (used == 0) return out;
+  out.no_answer_share = static_cast<double>(out.timeouts) / static_cast<double>(used);
   if (!answered.empty()) {
     out.max = std::ranges::max(answered);
     out.mean = std::accumulate(answered.begin(), answered.end(), 0.0) / static_cast<double>(answered.size());

@@ -31,7 +31,7 @@ std::string loss_text(const results::LossRun& run) {
     row.push_back(s.mean ? std::format("{:.1f}", *s.mean) : "-");
     table.add_row(std::move(row));
     shares.add_row({s.transport, std::format("{} of {}", s.timeouts, s.n + s.timeouts),
-                    std::format("{:.2f}%", s.no_answer_share * 100),
+                    s.n + s.timeouts > 0 ? std::format("{:.2f}%", s.no_answer_share * 100) : "-",
                     std::format("{:.2f}% to {:.2f}%", s.no_answer_low * 100, s.no_answer_high * 100)});
     disturbed = disturbed || s.disturbed > 0;
   }

@@ -103,6 +103,65 @@ TEST(Coverage, OfAQuantileWithTiesAndCensoring) {
   }
 }
 
+/// As measured: exponential above a least latency, in steps of `step` (0: continuous), watched up to the
+/// quantile `watched` of the distribution (1: to the end).
+Distribution latencies(double step, double watched) {
+  const auto value = [step](double u) {
+    const double exact = 40 + exponential(u);
+    return step > 0 ? std::round(exact / step) * step : exact;
+  };
+  return {.name = "steps of " + std::to_string(step) + ", watched up to quantile " + std::to_string(watched),
+          .inverse = value,
+          .limit = watched < 1 ? value(watched) : std::numeric_limits<double>::infinity(),
+          .continuous = step == 0};
+}
+
+// What a table prints: estimate_quantile as a whole, at every size and level that supports an interval.
+TEST(Coverage, OfEstimatedQuantilesOverSizesAndLevels) {
+  constexpr int kDraws = 2000;
+  const std::uint64_t seed = kSeed + 3;
+  Random random(seed);
+  RecordProperty("seed", std::to_string(seed));
+  const std::size_t sizes[] = {6, 11, 30, 59, 100, 299, 700};
+  const double levels[] = {0.5, 0.75, 0.9, 0.95, 0.99};
+  int combinations = 0;
+  for (const auto& [step, watched] :
+       {std::pair{0.0, 1.0}, {0.0, 0.93}, {0.0, 0.6}, {1.0, 1.0}, {50.0, 1.0}, {200.0, 1.0}, {50.0, 0.93}}) {
+    const Distribution from = latencies(step, watched);
+    for (const std::size_t n : sizes) {
+      std::vector<double> supported;
+      for (const double p : levels)
+        if (n >= samples_needed(p)) supported.push_back(p);
+      // The ranks depend on n and p alone; estimate_quantile is held to them in each draw by its interval's
+      // coverage.
+      std::vector<int> enclosed(supported.size());
+      std::vector<std::optional<RankInterval>> ranks;
+      for (const double p : supported) ranks.push_back(quantile_ranks(n, p));
+      for (int i = 0; i < kDraws; ++i) {
+        const Samples samples = draw(from, n, random);
+        for (std::size_t k = 0; k < supported.size(); ++k) {
+          const Interval interval{samples.at_rank(ranks[k]->low), samples.at_rank(ranks[k]->high),
+                                  ranks[k]->coverage};
+          if (i == 0) {
+            const auto estimate = estimate_quantile(samples, supported[k]);
+            ASSERT_TRUE(estimate.interval);
+            ASSERT_EQ(estimate.interval->low, interval.low);
+            ASSERT_EQ(estimate.interval->high, interval.high);
+          }
+          enclosed[k] += encloses(interval.low, interval.high, from.inverse(supported[k]));
+        }
+      }
+      for (std::size_t k = 0; k < supported.size(); ++k) {
+        ++combinations;
+        const double seen = static_cast<double>(enclosed[k]) / kDraws;
+        EXPECT_GE(seen, 0.95 - 4 * std::sqrt(0.95 * 0.05 / kDraws))
+            << from.name << ", n = " << n << ", p = " << supported[k] << ", seed " << seed;
+      }
+    }
+  }
+  EXPECT_EQ(combinations, 7 * (1 + 2 + 3 + 4 + 4 + 5 + 5));
+}
+
 TEST(Coverage, OfADifferenceOfQuantiles) {
   Random random(kSeed + 1);
   RecordProperty("seed", std::to_string(kSeed + 1));
