@@ -15,6 +15,9 @@ struct Command {
   CLI::App* app = nullptr;
   Run run;
   bool needs_lab = true;  ///< makes namespaces and devices: root, or a user namespace where the machine allows it
+  /// Runs a command of the user's, given after "--". It takes care of signals itself, so that its Invocation's
+  /// `stop` is never requested, and its own failures are kWrapperFailed.
+  bool runs_command = false;
 };
 
 Command add_suite(CLI::App& parent);
@@ -24,6 +27,7 @@ Command add_pq(CLI::App& parent);
 Command add_warm(CLI::App& parent);
 Command add_sweep(CLI::App& parent);
 Command add_merge(CLI::App& parent);
+Command add_link(CLI::App& parent);
 Command add_query(CLI::App& parent);
 Command add_serve(CLI::App& parent);
 

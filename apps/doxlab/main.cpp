@@ -5,6 +5,8 @@
 #include <format>
 #include <iostream>
 #include <print>
+#include <span>
+#include <string_view>
 #include <thread>
 
 #include <pthread.h>
@@ -25,6 +27,7 @@ constexpr const char* kFooter = R"(Examples:
   doxlab sweep --grid delay=5,20,100 --grid loss=0,2 --out sweep.ndjson
   doxlab pq                                    post-quantum against classical key exchange
   doxlab warm                                  open connections, resumption, 0-RTT, tokens, Fast Open
+  doxlab link --delay 40 -- kdig @10.66.0.1 +tls example.com
   doxlab serve --ip 127.0.0.1 --port-offset 10000
   doxlab query example.com AAAA @tls://127.0.0.1:10853 --ca doxlab-root.pem
 
@@ -56,6 +59,15 @@ std::string join(int argc, char** argv) {
   return out;
 }
 
+/// How many of the arguments are doxlab's: the parser would change those of a user's command.
+int own_arguments(int argc, char** argv, std::span<const app::Command> commands) {
+  const bool has_command = argc > 1 && std::ranges::any_of(commands, [&](const auto& c) {
+    return c.runs_command && c.app->get_name() == argv[1];
+  });
+  if (!has_command) return argc;
+  return static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -66,9 +78,11 @@ int main(int argc, char** argv) {
   parser.require_subcommand(1);
   const app::Command commands[] = {app::add_suite(parser), app::add_packets(parser), app::add_loss(parser),
                                    app::add_pq(parser),    app::add_warm(parser),    app::add_sweep(parser),
-                                   app::add_merge(parser), app::add_query(parser),   app::add_serve(parser)};
+                                   app::add_merge(parser), app::add_link(parser),    app::add_query(parser),
+                                   app::add_serve(parser)};
+  const int own = own_arguments(argc, argv, commands);
   try {
-    parser.parse(argc, argv);
+    parser.parse(own, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 says that a subcommand is missing, also when a word was meant to be one.
     if (const auto words = parser.remaining(); error.get_name() == "RequiredError" && parser.get_subcommands().empty() && !words.empty()) {
@@ -78,11 +92,11 @@ int main(int argc, char** argv) {
     return parser.exit(error) == 0 ? app::kOk : app::kUsage;
   }
   const std::stop_source stop;
+  const auto* chosen = std::ranges::find_if(commands, [](const auto& c) { return c.app->parsed(); });
   try {
-    const auto* chosen = std::ranges::find_if(commands, [](const auto& c) { return c.app->parsed(); });
     if (chosen->needs_lab) net::enter_user_namespace_if_unprivileged();  // while there is one thread
-    watch_signals(stop);
-    return chosen->run({join(argc, argv), stop.get_token()});
+    if (!chosen->runs_command) watch_signals(stop);
+    return chosen->run({join(argc, argv), stop.get_token(), {argv + std::min(own + 1, argc), argv + argc}});
   } catch (const app::UsageError& error) {
     std::println(stderr, "doxlab: {}", error.what());
     return app::kUsage;
@@ -91,6 +105,6 @@ int main(int argc, char** argv) {
     return app::kUsage;
   } catch (const std::exception& error) {
     std::println(stderr, "doxlab: {}", error.what());
-    return app::kFailed;
+    return chosen->runs_command ? app::kWrapperFailed : app::kFailed;
   }
 }

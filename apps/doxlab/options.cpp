@@ -67,7 +67,7 @@ void ResolverOptions::apply(experiment::Setup& setup, bool preset) const {
   }
 }
 
-void LabOptions::add_to(CLI::App& command) {
+void LinkOptions::add_to(CLI::App& command) {
   auto* link = command.add_option_group("Link");
   link->add_option("--delay", delay_ms_, "One-way delay in ms")->check(CLI::Range(0.0, 10000.0))->capture_default_str();
   link->add_option("--loss", loss_percent_, "Loss in percent, each direction, independent")
@@ -78,11 +78,45 @@ void LabOptions::add_to(CLI::App& command) {
       ->delimiter(',')
       ->expected(2, 4)
       ->check(CLI::Range(0.0, 100.0));
+  link->add_option("--duplicate", duplicate_percent_, "Packets that arrive twice, in percent, each direction")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  link->add_option("--corrupt", corrupt_percent_, "Packets that arrive with one bit flipped, in percent, each direction")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  link->add_option("--reorder", reorder_percent_, "Packets that overtake others by skipping the delay, in percent, each direction")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
   link->add_option("--mtu", mtu_, "Largest IP packet in bytes")->check(CLI::Range(1280, 65535))->capture_default_str();
   link->add_option("--rate", rate_kbps_, "Bottleneck rate in kbit/s; 0: unlimited")->capture_default_str();
   link->add_option("--queue", queue_bytes_, "Queue before the bottleneck in bytes; 0: unlimited")->capture_default_str();
   link->add_option("--seed", seed_, "Seed of every draw")->capture_default_str();
   link->add_flag("--ipv6", ipv6_, "IPv6 instead of IPv4");
+}
+
+void LinkOptions::apply(experiment::Setup& setup) const {
+  setup.link.one_way_delay = from_ms(delay_ms_);
+  setup.link.loss_probability = loss_percent_ / 100;
+  if (!burst_.empty()) {
+    auto& burst = setup.link.burst.emplace();
+    burst.p = burst_[0] / 100;
+    burst.r = burst_[1] / 100;
+    if (burst_.size() > 2) burst.one_minus_h = burst_[2] / 100;
+    if (burst_.size() > 3) burst.one_minus_k = burst_[3] / 100;
+    if (burst.p + burst.r <= 0) throw UsageError("--burst: P and R cannot both be 0");
+  }
+  setup.link.duplicate_probability = duplicate_percent_ / 100;
+  setup.link.corrupt_probability = corrupt_percent_ / 100;
+  setup.link.reorder_probability = reorder_percent_ / 100;
+  setup.link.mtu = mtu_;
+  setup.link.bottleneck_rate_bps = rate_kbps_ * 1000;
+  setup.link.queue_limit_bytes = queue_bytes_;
+  setup.link.seed = seed_;
+  setup.ipv6 = ipv6_;
+}
+
+void LabOptions::add_to(CLI::App& command) {
+  link_.add_to(command);
 
   auto* client = command.add_option_group("Client");
   client->add_option("--only", only_, "Transports: " + transport_names() + " (comma list; default all)")
@@ -136,21 +170,7 @@ void LabOptions::add_to(CLI::App& command) {
 experiment::Setup LabOptions::setup() const {
   experiment::Setup out;
   if (as_published_) experiment::set_as_published(out);
-  out.link.one_way_delay = from_ms(delay_ms_);
-  out.link.loss_probability = loss_percent_ / 100;
-  if (!burst_.empty()) {
-    auto& burst = out.link.burst.emplace();
-    burst.p = burst_[0] / 100;
-    burst.r = burst_[1] / 100;
-    if (burst_.size() > 2) burst.one_minus_h = burst_[2] / 100;
-    if (burst_.size() > 3) burst.one_minus_k = burst_[3] / 100;
-    if (burst.p + burst.r <= 0) throw UsageError("--burst: P and R cannot both be 0");
-  }
-  out.link.mtu = mtu_;
-  out.link.bottleneck_rate_bps = rate_kbps_ * 1000;
-  out.link.queue_limit_bytes = queue_bytes_;
-  out.link.seed = seed_;
-  out.ipv6 = ipv6_;
+  link_.apply(out);
   if (!only_.empty()) out.transports = parse_transports(only_, "--only");
   if (auto name = dns::normalize_name(qname_); name) out.qname = *name;
   else throw UsageError("--qname: " + name.error().message);

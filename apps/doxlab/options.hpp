@@ -11,7 +11,8 @@
 namespace doxlab::app {
 
 /// What every exit code means.
-enum ExitCode : int { kOk = 0, kFailed = 1, kUsage = 2, kInterrupted = 130 };
+/// kWrapperFailed stands for kFailed where the other codes belong to a command, as with env(1) and timeout(1).
+enum ExitCode : int { kOk = 0, kFailed = 1, kUsage = 2, kWrapperFailed = 125, kInterrupted = 130 };
 
 /// A wrong use of options that CLI11 cannot see by itself; main prints it and returns kUsage.
 struct UsageError : std::runtime_error {
@@ -22,6 +23,7 @@ struct UsageError : std::runtime_error {
 struct Invocation {
   std::string command_line;   ///< as typed, for the results
   std::stop_token stop;       ///< Ctrl-C and SIGTERM
+  std::vector<std::string> command;  ///< of a subcommand that runs one: what came after "--", untouched
 };
 
 /// The options of the resolver, in the lab and alone.
@@ -40,30 +42,46 @@ class ResolverOptions {
   CLI::App* command_ = nullptr;
 };
 
+/// The options of the link, as typed.
+class LinkOptions {
+ public:
+  /// `loss_percent` is the default of --loss.
+  explicit LinkOptions(double loss_percent = 0) : loss_percent_(loss_percent) {}
+  /// Adds them to a subcommand. The object must outlive the parsing.
+  void add_to(CLI::App& command);
+  /// Writes them into a Setup. Errors: UsageError naming the option.
+  void apply(experiment::Setup& setup) const;
+
+ private:
+  double loss_percent_;
+  double delay_ms_ = 20, duplicate_percent_ = 0, corrupt_percent_ = 0, reorder_percent_ = 0;
+  std::uint64_t seed_ = 1, rate_kbps_ = 0, queue_bytes_ = 0;
+  std::size_t mtu_ = 1500;
+  std::vector<double> burst_;
+  bool ipv6_ = false;
+};
+
 /// The options of the link, the resolver and the client in the lab, as typed.
 class LabOptions {
  public:
   /// `loss_percent` is the default of --loss.
-  explicit LabOptions(double loss_percent = 0) : loss_percent_(loss_percent) {}
+  explicit LabOptions(double loss_percent = 0) : link_(loss_percent) {}
   /// Adds them to a subcommand. The object must outlive the parsing.
   void add_to(CLI::App& command);
   /// What was typed as a Setup. Errors: UsageError naming the option.
   experiment::Setup setup() const;
 
  private:
+  LinkOptions link_;
   ResolverOptions resolver_;
   std::vector<std::string> only_;
-  double loss_percent_;
-  double delay_ms_ = 20, timeout_s_ = 15, initial_rtt_ms_ = 333;
-  std::uint64_t seed_ = 1, rate_kbps_ = 0, queue_bytes_ = 0;
-  std::size_t mtu_ = 1500;
-  std::vector<double> burst_;
+  double timeout_s_ = 15, initial_rtt_ms_ = 333;
   std::string group_, qname_ = "example.com", qtype_ = "A", method_ = "post";
   std::string start_ = "cold", congestion_ = "cubic";
   double server_initial_rtt_ms_ = 333, do53_retransmit_ms_ = 0;
   std::size_t initcwnd_ = 0, first_flight_copies_ = 1, syn_linear_timeouts_ = 0;
   bool reject_early_data_ = false, token_ = false, fast_open_ = false;
-  bool ipv6_ = false, as_published_ = false, no_verify_ = false;
+  bool as_published_ = false, no_verify_ = false;
 };
 
 /// Transports by name, each once. Errors: UsageError naming `option`.

@@ -140,32 +140,46 @@ std::string comment_on(const RecordedPacket& packet) {
 
 }  // namespace
 
+CaptureWriter::CaptureWriter(std::ostream& out, const CaptureOptions& options)
+    : vantage_(options.vantage),
+      wall_clock_offset_(options.wall_clock_offset),
+      writer_(out, "doxlab " DOXLAB_VERSION, options.comment) {
+  if (!options.key_log.empty()) writer_.add_secrets(options.key_log);
+  const bool is_client = vantage_ == Vantage::Client;
+  interface_ =
+      writer_.add_interface(is_client ? "client" : "server",
+                            is_client ? "the client's end of the link" : "the server's end of the link");
+}
+
+bool CaptureWriter::is_later(const Seen& a, const Seen& b) {
+  return a.when != b.when ? a.when > b.when : a.order > b.order;
+}
+
+void CaptureWriter::add(RecordedPacket packet) {
+  const auto outbound = vantage_ == Vantage::Client ? link::Direction::ToServer : link::Direction::ToClient;
+  const bool is_outbound = packet.place.direction == outbound;
+  if (is_outbound && packet.duplicate) return;  // the link made it: this end sent only one
+  const auto when = is_outbound ? packet.sent : packet.delivered.value_or(packet.sent);
+  waiting_.push_back({when, added_++, is_outbound ? PcapngWriter::Flow::Outbound : PcapngWriter::Flow::Inbound,
+                      std::move(packet)});
+  std::ranges::push_heap(waiting_, is_later);
+}
+
+void CaptureWriter::write_before(Timestamp end) {
+  while (!waiting_.empty() && waiting_.front().when < end) {
+    std::ranges::pop_heap(waiting_, is_later);
+    const auto& [when, order, flow, packet] = waiting_.back();
+    writer_.add_packet(interface_, to_ns(when + wall_clock_offset_), packet.bytes, flow, comment_on(packet));
+    ++written_;
+    waiting_.pop_back();
+  }
+}
+
 void write_capture(std::ostream& out, std::span<const RecordedPacket> packets,
                    const CaptureOptions& options) {
-  struct Seen {
-    Timestamp when;
-    const RecordedPacket* packet;
-    PcapngWriter::Flow flow;
-  };
-  const bool is_client = options.vantage == Vantage::Client;
-  const auto outbound = is_client ? link::Direction::ToServer : link::Direction::ToClient;
-  std::vector<Seen> seen;
-  for (const auto& packet : packets) {
-    if (packet.place.direction != outbound)
-      seen.push_back({packet.delivered.value_or(packet.sent), &packet, PcapngWriter::Flow::Inbound});
-    else if (!packet.duplicate)  // the link made it: this end sent only one
-      seen.push_back({packet.sent, &packet, PcapngWriter::Flow::Outbound});
-  }
-  std::ranges::stable_sort(seen, {}, &Seen::when);
-
-  PcapngWriter writer(out, "doxlab " DOXLAB_VERSION, options.comment);
-  if (!options.key_log.empty()) writer.add_secrets(options.key_log);
-  const auto interface =
-      writer.add_interface(is_client ? "client" : "server",
-                           is_client ? "the client's end of the link" : "the server's end of the link");
-  for (const auto& [when, packet, flow] : seen)
-    writer.add_packet(interface, to_ns(when + options.wall_clock_offset), packet->bytes, flow,
-                      comment_on(*packet));
+  CaptureWriter writer(out, options);
+  for (const auto& packet : packets) writer.add(packet);
+  writer.write_before(Timestamp::max());
 }
 
 }  // namespace doxlab::capture

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/time.hpp"
@@ -47,6 +48,37 @@ struct CaptureOptions {
   Duration wall_clock_offset{};
   std::string key_log{};
   std::string comment{};  ///< of the whole capture
+};
+
+/// Writes packets as they become known, in order of time at the vantage point.
+class CaptureWriter {
+ public:
+  /// The head of the capture. Lifetime: `out` outlives this object.
+  CaptureWriter(std::ostream& out, const CaptureOptions& options);
+
+  /// More secrets, for packets that are written later.
+  void add_secrets(std::string_view key_log) { writer_.add_secrets(key_log); }
+  /// Takes a packet; it is written by write_before().
+  void add(RecordedPacket packet);
+  /// Writes what was seen before `end`. The caller adds nothing that was seen earlier any more.
+  void write_before(Timestamp end);
+  std::uint64_t written() const { return written_; }
+
+ private:
+  struct Seen {
+    Timestamp when;
+    std::uint64_t order = 0;  ///< of packets seen at the same time
+    PcapngWriter::Flow flow = PcapngWriter::Flow::Unknown;
+    RecordedPacket packet;
+  };
+  static bool is_later(const Seen& a, const Seen& b);
+
+  Vantage vantage_;
+  Duration wall_clock_offset_;
+  PcapngWriter writer_;
+  std::uint32_t interface_;
+  std::vector<Seen> waiting_;  ///< a heap, earliest on top
+  std::uint64_t added_ = 0, written_ = 0;
 };
 
 /// Writes packets in order of time. Packets that never arrived are there too, at the time of their sending

@@ -56,6 +56,9 @@ results::LinkSettings describe(const link::Impairments& impairments) {
     const double bad = burst->p / (burst->p + burst->r);
     out.loss_percent = 100 * (bad * burst->one_minus_h + (1 - bad) * burst->one_minus_k);
   }
+  out.duplicate_percent = impairments.duplicate_probability * 100;
+  out.corrupt_percent = impairments.corrupt_probability * 100;
+  out.reorder_percent = impairments.reorder_probability * 100;
   out.mtu = impairments.mtu;
   out.rate_bps = impairments.bottleneck_rate_bps;
   out.queue_bytes = impairments.queue_limit_bytes;

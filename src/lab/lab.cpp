@@ -75,6 +75,18 @@ void Lab::keep_unknown(std::size_t limit) {
   state_->recorder.keep_unknown(limit);
 }
 
+std::vector<capture::RecordedPacket> Lab::take_settled(Timestamp now) {
+  return state_->recorder.take_settled(now);
+}
+
+std::uint64_t Lab::unknown_dropped() const {
+  return state_->recorder.unknown_dropped();
+}
+
+LinkVolume Lab::volume(link::Direction direction) const {
+  return state_->link.volume(direction);
+}
+
 LinkPrecision Lab::precision() const {
   const auto& lateness = state_->link.lateness();
   return {.packets = lateness.packets(),

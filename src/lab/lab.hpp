@@ -40,6 +40,11 @@ struct LinkPrecision {
   bool real_time_priority = false;
 };
 
+/// What entered the link in one direction: TCP and UDP packets, those that it dropped included.
+struct LinkVolume {
+  std::uint64_t packets = 0, ip_bytes = 0, dropped = 0;
+};
+
 class Lab {
  public:
   /// Builds everything; ready when it returns. Errors: std::system_error or std::runtime_error whose text
@@ -71,8 +76,15 @@ class Lab {
   std::vector<capture::RecordedPacket> peek(std::uint64_t lookup) const;
   /// Packets of unknown flows are kept only if asked for (bounded: oldest dropped beyond `limit`).
   void keep_unknown(std::size_t limit);
+  /// Hands over packets of unknown flows in order of `sent`, up to the first whose fate is open at `now`, so
+  /// that a record of any length can be written as it grows.
+  std::vector<capture::RecordedPacket> take_settled(Timestamp now);
+  /// Kept packets of unknown flows that were dropped from the record beyond its limit.
+  std::uint64_t unknown_dropped() const;
 
   LinkPrecision precision() const;
+  /// Over all flows.
+  LinkVolume volume(link::Direction direction) const;
   const link::Impairments& impairments() const;
   /// Kernel settings read back from the client's namespace, name and value, for the results.
   std::vector<std::pair<std::string, std::string>> kernel_settings() const;

@@ -68,6 +68,12 @@ LinkThread::~LinkThread() {
   thread_.join();
 }
 
+LinkVolume LinkThread::volume(Direction direction) const {
+  const auto& counters = counters_[index_of(direction)];
+  return {counters.packets.load(std::memory_order_relaxed), counters.ip_bytes.load(std::memory_order_relaxed),
+          counters.dropped.load(std::memory_order_relaxed)};
+}
+
 void LinkThread::run() {
   while (true) {
     deliver_due(monotonic_now());
@@ -122,6 +128,10 @@ void LinkThread::accept_flow_packet(Direction direction, const capture::PacketHe
   const auto placement = recorder_.place(headers.protocol, client, direction);
   const auto verdict = path_.accept(placement.place, packet.size(), headers.ip_header_bytes, now);
   const bool is_delivered = verdict.fate == link::Fate::Delivered;
+  auto& counters = counters_[index_of(direction)];
+  counters.packets.fetch_add(1, std::memory_order_relaxed);
+  counters.ip_bytes.fetch_add(packet.size(), std::memory_order_relaxed);
+  if (!is_delivered) counters.dropped.fetch_add(1, std::memory_order_relaxed);
 
   capture::RecordedPacket record{.place = placement.place,
                                  .sent = now,

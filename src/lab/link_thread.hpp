@@ -29,6 +29,7 @@ class LinkThread {
   LinkThread& operator=(const LinkThread&) = delete;
 
   const Lateness& lateness() const { return lateness_; }
+  LinkVolume volume(link::Direction direction) const;
   bool has_real_time_priority() const { return has_real_time_priority_; }
   const link::Impairments& impairments() const { return path_.impairments(); }
 
@@ -43,6 +44,10 @@ class LinkThread {
     bool operator>(const OnTheWay& other) const {
       return due != other.due ? due > other.due : order > other.order;
     }
+  };
+
+  struct Counters {
+    std::atomic<std::uint64_t> packets{0}, ip_bytes{0}, dropped{0};
   };
 
   void run();
@@ -60,6 +65,7 @@ class LinkThread {
   link::Path path_;
   Recorder& recorder_;
   Lateness lateness_;
+  Counters counters_[2];  ///< indexed by Direction
   bool has_real_time_priority_ = false;
   std::priority_queue<OnTheWay, std::vector<OnTheWay>, std::greater<>> on_the_way_;
   std::uint64_t next_order_ = 0;

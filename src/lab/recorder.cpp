@@ -10,6 +10,13 @@ namespace {
 /// many; at 1,000 lookups a second that is half a minute.
 constexpr std::size_t kForgettableFlows = 32768;
 
+/// A packet that is this much overdue was refused by the receiver's kernel.
+constexpr Duration kGivenUp = 1s;
+
+bool is_settled(const capture::RecordedPacket& packet, Timestamp now) {
+  return packet.fate != link::Fate::Delivered || packet.delivered || packet.due + kGivenUp < now;
+}
+
 }  // namespace
 
 struct Recorder::Log {
@@ -75,6 +82,21 @@ void Recorder::keep_unknown(std::size_t limit) {
   for (; unknown_.size() > limit; ++first_unknown_) unknown_.pop_front();
 }
 
+std::vector<capture::RecordedPacket> Recorder::take_settled(Timestamp now) {
+  std::vector<capture::RecordedPacket> packets;
+  std::scoped_lock lock(mutex_);
+  for (; !unknown_.empty() && is_settled(unknown_.front(), now); ++first_unknown_) {
+    packets.push_back(std::move(unknown_.front()));
+    unknown_.pop_front();
+  }
+  return packets;
+}
+
+std::uint64_t Recorder::unknown_dropped() const {
+  std::scoped_lock lock(mutex_);
+  return unknown_dropped_;
+}
+
 Recorder::Placement Recorder::place(capture::Protocol protocol, const SocketAddress& client,
                                     link::Direction direction) {
   const FlowKey key{protocol, client};
@@ -122,6 +144,7 @@ Recorder::Ticket Recorder::record_unknown(capture::RecordedPacket packet) {
   if (unknown_.size() == unknown_limit_) {
     unknown_.pop_front();
     ++first_unknown_;
+    ++unknown_dropped_;
   }
   unknown_.push_back(std::move(packet));
   return {nullptr, first_unknown_ + unknown_.size() - 1, true};

@@ -40,6 +40,8 @@ class Recorder {
   std::vector<capture::RecordedPacket> take(std::uint64_t lookup);
   std::vector<capture::RecordedPacket> peek(std::uint64_t lookup) const;
   void keep_unknown(std::size_t limit);
+  std::vector<capture::RecordedPacket> take_settled(Timestamp now);
+  std::uint64_t unknown_dropped() const;
 
   /// Counts the packet in.
   Placement place(capture::Protocol protocol, const SocketAddress& client, link::Direction direction);
@@ -79,6 +81,7 @@ class Recorder {
   std::deque<capture::RecordedPacket> unknown_;
   std::uint64_t first_unknown_ = 0;  ///< number of unknown_.front()
   std::size_t unknown_limit_ = 0;
+  std::uint64_t unknown_dropped_ = 0;
 };
 
 }  // namespace doxlab::lab

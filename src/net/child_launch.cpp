@@ -16,9 +16,9 @@
 namespace doxlab::net {
 namespace {
 
-constexpr std::array kPassedOn = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
-/// Descriptors of the child before it closes all others.
-constexpr int kFailure = 3;
+constexpr std::array kPassedOn = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+/// Descriptors that are moved go above these.
+constexpr int kMovedFrom = 10;
 
 /// As execvp does: the name itself if it has a slash, else below each folder of PATH.
 std::vector<std::string> paths_of(const std::string& program) {
@@ -86,13 +86,10 @@ LaunchPlan::LaunchPlan(const std::vector<std::string>& command, const ChildOptio
 
 void LaunchPlan::run() {
   // Lifted above the standard descriptors first, so that none overwrites one that is still to be used.
-  for (int& fd : standard) fd = ::fcntl(fd, F_DUPFD, 10);
-  failure = ::fcntl(failure, F_DUPFD, 10);
+  for (int& fd : standard) fd = ::fcntl(fd, F_DUPFD, kMovedFrom);
+  failure = ::fcntl(failure, F_DUPFD_CLOEXEC, kMovedFrom);
   for (int target = 0; target < 3; ++target) ::dup2(standard[static_cast<std::size_t>(target)], target);
-  ::dup2(failure, kFailure);
-  failure = kFailure;
-  ::fcntl(failure, F_SETFD, FD_CLOEXEC);
-  ::syscall(SYS_close_range, kFailure + 1, ~0U, 0);
+  close_others();
 
   // The parent may have died before this took effect; then nobody reads the pipe.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -105,10 +102,21 @@ void LaunchPlan::run() {
   const pid_t program = ::fork();
   if (program < 0) give_up(errno);
   if (program == 0) execute();
-  ::close(failure);
+  if (leaves_process_group) ::setpgid(0, 0);
   // The pipes of the output belong to the program alone, so that their end is seen.
-  for (int target = 0; target < 3; ++target) ::close(target);
+  ::syscall(SYS_close_range, 0U, ~0U, 0);
   attend(program, signals);
+}
+
+void LaunchPlan::close_others() const {
+  for (unsigned from = 3;;) {
+    auto kept = static_cast<unsigned>(failure) >= from ? static_cast<unsigned>(failure) : ~0U;
+    for (const int fd : inherited)
+      if (static_cast<unsigned>(fd) >= from) kept = std::min(kept, static_cast<unsigned>(fd));
+    if (kept > from) ::syscall(SYS_close_range, from, kept == ~0U ? ~0U : kept - 1, 0);
+    if (kept == ~0U) return;
+    from = kept + 1;
+  }
 }
 
 void LaunchPlan::execute() {

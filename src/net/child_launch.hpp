@@ -19,11 +19,16 @@ class LaunchPlan {
   /// The child is the first process of a process namespace. It does not become the program itself, since
   /// the kernel spares such a process from signals; it starts the program, passes signals on, and reaps.
   bool is_first_of_namespace = false;
+  /// Such a first process leaves the process group to the program, so that what a terminal sends to the group
+  /// reaches the program once, and not again from here.
+  bool leaves_process_group = false;
+  std::vector<int> inherited;  ///< further descriptors that the program gets; all others are closed
 
   /// In the child.
   [[noreturn]] void run();
 
  private:
+  void close_others() const;
   [[noreturn]] void execute();
   [[noreturn]] void give_up(int error);
 

@@ -40,7 +40,7 @@ class ChildProcess {
   /// The exit status, as a shell tells it (128 + number for a signal), once the program has ended and its
   /// output is complete; empty if that takes longer than `timeout`.
   std::optional<int> wait(Duration timeout);
-  /// Passes SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 to the program. Nothing happens if it has ended.
+  /// Passes SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 or SIGUSR2 to the program. Nothing happens if it has ended.
   void signal(int number);
 
   /// What it has written so far.

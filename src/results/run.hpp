@@ -29,6 +29,7 @@ struct LinkSettings {
   double round_trip_ms = 0;
   double loss_percent = 0;          ///< each direction; with bursts the long-run share
   std::string burst;                ///< Gilbert-Elliott "p,r,1-h,1-k" in percent; empty: independent losses
+  double duplicate_percent = 0, corrupt_percent = 0, reorder_percent = 0;  ///< each direction
   std::uint64_t mtu = 0;            ///< IP bytes
   std::uint64_t rate_bps = 0;       ///< 0: unlimited
   std::uint64_t queue_bytes = 0;    ///< 0: unlimited

@@ -126,5 +126,26 @@ TEST(WriteCapture, ServerSeesItsOwnTimes) {
               testing::ElementsAre("1700000001.020000000|server", "1700000001.021000000|server"));
 }
 
+TEST(CaptureWriter, WritesInOrderOfTimeWhatWasSeenBeforeAnInstant) {
+  std::ostringstream out;
+  CaptureWriter writer(out, {});
+  // Towards the client the time is that of the delivery, so the second packet is seen last.
+  writer.add(recorded(Direction::ToServer, 0, 0ms, 20ms));
+  writer.add(recorded(Direction::ToClient, 0, 1ms, 41ms));
+  writer.add(recorded(Direction::ToServer, 1, 30ms, 50ms));
+  const auto first = recorded(Direction::ToServer, 0, 0ms, 20ms).sent;
+  writer.write_before(first);
+  EXPECT_EQ(writer.written(), 0u);
+  writer.write_before(first + 1ns);
+  EXPECT_EQ(writer.written(), 1u);
+  writer.add_secrets("CLIENT_RANDOM 00 00\n");
+  writer.add(recorded(Direction::ToServer, 2, 35ms, 55ms));
+  writer.write_before(first + 1s);
+  EXPECT_EQ(writer.written(), 4u);
+  EXPECT_THAT(read_with_tshark(out.str(), "-e frame.time_epoch -e frame.packet_flags_direction"),
+              testing::ElementsAre("1700000000.000000000|0x00000002", "1700000000.030000000|0x00000002",
+                                   "1700000000.035000000|0x00000002", "1700000000.041000000|0x00000001"));
+}
+
 }  // namespace
 }  // namespace doxlab::capture

@@ -202,6 +202,46 @@ TEST(Lab, UnknownFlowsAreNumberedInOrderOfAppearanceAndBounded) {
   EXPECT_TRUE(packets[2].delivered);
 }
 
+TEST(Lab, SettledPacketsAreThoseWhoseFateIsKnown) {
+  Lab lab(with({.one_way_delay = 400ms, .script = {{.place = {0, Direction::ToServer, 1}}}}));
+  lab.keep_unknown(100);
+  UdpEcho echo(lab, false);
+  UdpClient client(lab, false, {});
+  ASSERT_TRUE(client.round_trip("a"));
+  client.send("dropped by the script");
+  client.send("on the way");
+  const auto end = monotonic_now() + 10s;
+  while (lab.volume(Direction::ToServer).packets < 3 && monotonic_now() < end) std::this_thread::sleep_for(1ms);
+  const auto settled = lab.take_settled(monotonic_now());
+  ASSERT_EQ(settled.size(), 3);
+  EXPECT_TRUE(settled[0].delivered);
+  EXPECT_EQ(settled[1].place, (link::PacketPlace{0, Direction::ToClient, 0}));
+  EXPECT_EQ(settled[2].fate, Fate::Scripted);
+  EXPECT_TRUE(lab.take_settled(monotonic_now()).empty());
+  // Its echo is there too once both have arrived.
+  std::vector<RecordedPacket> rest;
+  while (rest.size() < 2 && monotonic_now() < end) {
+    std::this_thread::sleep_for(5ms);
+    for (auto& packet : lab.take_settled(monotonic_now())) rest.push_back(std::move(packet));
+  }
+  ASSERT_EQ(rest.size(), 2);
+  EXPECT_TRUE(rest[0].delivered && rest[1].delivered);
+  EXPECT_EQ(lab.unknown_dropped(), 0u);
+  EXPECT_EQ(lab.volume(Direction::ToServer).packets, 3u);
+  EXPECT_EQ(lab.volume(Direction::ToServer).dropped, 1u);
+  EXPECT_EQ(lab.volume(Direction::ToClient).packets, 2u);
+  EXPECT_EQ(lab.volume(Direction::ToClient).ip_bytes, 2 * 28 + 1 + 10u);
+}
+
+TEST(Lab, PacketsBeyondTheLimitOfTheRecordAreCounted) {
+  Lab lab(with({.one_way_delay = 1ms}));
+  lab.keep_unknown(3);
+  UdpEcho echo(lab, false);
+  UdpClient client(lab, false, {});
+  for (int k = 0; k < 3; ++k) ASSERT_TRUE(client.round_trip("a"));
+  EXPECT_EQ(lab.unknown_dropped(), 3u);
+}
+
 TEST(Lab, PacketLargerThanTheMtuIsRefusedByTheSender) {
   Lab lab(with({.one_way_delay = 1ms, .mtu = 1280}));
   UdpEcho echo(lab, true);
