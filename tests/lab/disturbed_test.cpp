@@ -125,7 +125,7 @@ TEST(DisturbedRun, NowAndThenMeansRepeatingAndRightFigures) {
   if (!measured.overloaded)
     GTEST_SKIP() << "this kernel grants no real-time priority, so nothing is overloaded for sure";
   EXPECT_GT(test::number(measured.run, "repeated"), 0) << measured.finished;
-  if (measured.used == 0) GTEST_SKIP() << "this machine is too busy already for any lookup to be left alone";
+  EXPECT_GT(measured.used, 0) << measured.finished;
 }
 
 }  // namespace
