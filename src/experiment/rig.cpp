@@ -12,6 +12,7 @@
 #include "dns/message.hpp"
 #include "io/lag_monitor.hpp"
 #include "io/unix_clock.hpp"
+#include "net/scheduling.hpp"
 
 namespace doxlab::experiment {
 namespace {
@@ -21,6 +22,9 @@ constexpr std::uint64_t kFirstPort = 10000, kPorts = 50000;
 // Warm-up lookups draw from sample numbers that no experiment uses.
 constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40;
 constexpr std::uint64_t kWarmUpAttempts = 5;
+// Below that of the link, so that what client and resolver compute never makes a packet late. Where the system grants
+// none they run as any other thread.
+constexpr int kEndpointPriority = 1;
 // Fine enough to see a lag of a millisecond, rare enough to cost nothing.
 constexpr auto kLagPeriod = 2ms;
 
@@ -35,7 +39,10 @@ Bytes compose(const Setup& setup, Transport t) {
 }
 
 lab::LabOptions lab_options(const Setup& setup) {
-  lab::LabOptions out{.impairments = setup.link, .sysctls = setup.sysctls, .tcp_initial_window = setup.tcp_initial_window};
+  lab::LabOptions out{.impairments = setup.link,
+                      .sysctls = setup.sysctls,
+                      .keep_processors_awake = true,
+                      .tcp_initial_window = setup.tcp_initial_window};
   if (setup.fast_open) out.sysctls.emplace_back("tcp_fastopen", "3");  // as client and as server
   return out;
 }
@@ -95,6 +102,7 @@ struct Rig::State {
         return;
       }
       const std::stop_callback on_stop(stop, [this] { server_io.stop(); });
+      net::take_real_time_priority(kEndpointPriority);
       server_lag.start();
       server_io.run();
     });
@@ -104,6 +112,7 @@ struct Rig::State {
   void start_client() {
     client_thread = lab.start_thread(lab::Side::Client, [this](std::stop_token stop) {
       const std::stop_callback on_stop(stop, [this] { client_io.stop(); });
+      net::take_real_time_priority(kEndpointPriority);
       client_lag.start();
       client_io.run();
     });

@@ -26,6 +26,7 @@ enum class Start : std::uint8_t {
 std::string_view to_string(Start start);  // "cold", "reused", "resumed", "0rtt"
 std::optional<Start> parse_start(std::string_view text);
 
+/// A run as it is asked for. The defaults are a cold lookup of example.com on a clean path.
 struct Setup {
   link::Impairments link;
   bool ipv6 = false;

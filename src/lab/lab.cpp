@@ -2,6 +2,7 @@
 
 #include <future>
 
+#include "lab/awake.hpp"
 #include "lab/link_thread.hpp"
 #include "lab/recorder.hpp"
 #include "lab/topology.hpp"
@@ -13,13 +14,16 @@ struct Lab::State {
       : client(make_end(Side::Client, options)),
         server(make_end(Side::Server, options)),
         link(client.device, server.device, options.impairments, recorder),
-        kernel_settings(read_kernel_settings(client)) {}
+        kernel_settings(read_kernel_settings(client)) {
+    if (options.keep_processors_awake) awake.emplace();
+  }
   const End& end(Side side) const { return side == Side::Client ? client : server; }
 
   End client, server;
   Recorder recorder;
   LinkThread link;
   std::vector<std::pair<std::string, std::string>> kernel_settings;
+  std::optional<AwakeProcessors> awake;
 };
 
 Lab::Lab(const LabOptions& options) : state_(std::make_unique<State>(options)) {}

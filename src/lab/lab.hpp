@@ -23,6 +23,7 @@ struct LabOptions {
   /// TCP settings of both namespaces: name below /proc/sys/net/ipv4, value. Applied after the defaults that
   /// docs/method.md lists (tcp_syn_linear_timeouts 0 among them).
   std::vector<std::pair<std::string, std::string>> sysctls{};
+  bool keep_processors_awake = false;    ///< AwakeProcessors for as long as the lab lives
   std::uint32_t tcp_initial_window = 0;  ///< segments; 0: the kernel's 10 (RFC 6928)
 };
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +11,7 @@
 
 #include "lab_sockets.hpp"
 #include "net/netlink.hpp"
+#include "net/scheduling.hpp"
 #include "net/sysctl.hpp"
 
 namespace doxlab::lab {
@@ -325,6 +327,23 @@ TEST(Lab, NothingRemainsAfterwards) {
   EXPECT_EQ(threads_of_process(), threads);
   EXPECT_EQ(net::device_names(), devices);
   EXPECT_EQ(descriptors(), descriptors_before);
+}
+
+TEST(Lab, KeepsEveryProcessorAwakeWhenAskedAtTheLowestPriority) {
+  const auto idle_threads = [] {
+    std::size_t count = 0;
+    for (const auto& id : threads_of_process())
+      if (::sched_getscheduler(std::stoi(id)) == SCHED_IDLE) ++count;
+    return count;
+  };
+  ASSERT_EQ(idle_threads(), 0u);
+  {
+    Lab lab({.impairments = {}, .keep_processors_awake = true});
+    EXPECT_EQ(idle_threads(), net::allowed_processors().size());
+  }
+  EXPECT_EQ(idle_threads(), 0u);
+  const Lab resting(with({}));
+  EXPECT_EQ(idle_threads(), 0u);
 }
 
 TEST(Lab, LinkRestsWhenNothingIsOnTheWay) {
