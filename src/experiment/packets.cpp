@@ -6,12 +6,15 @@
 
 #include "dns/name.hpp"
 #include "experiment/describe.hpp"
-#include "experiment/rig.hpp"
+#include "experiment/sampler.hpp"
 #include "trace/certificate_exchange.hpp"
 #include "trace/critical_path.hpp"
 
 namespace doxlab::experiment {
 namespace {
+
+// So far apart that lookups hardly meet: their time is what is asked, not how many there can be.
+constexpr SamplerOptions kSampling{.first_interval = 15ms, .least_interval = 15ms, .in_flight = 64};
 
 std::optional<double> ms_since(Timestamp start, const std::optional<Timestamp>& end) {
   return end ? std::optional(to_ms(*end - start)) : std::nullopt;
@@ -28,6 +31,7 @@ results::PacketsSample describe_packets(const Sample& sample, BytesView dnscrypt
   out.secure_ms = ms_since(result.started, result.secured);
   out.retry = result.quic_retry;
   out.tcp_fallback = result.used_tcp_fallback;
+  out.disturbed = sample.disturbed;
   if (result.handshake) {
     out.group = result.handshake->group;
     out.cipher = result.handshake->cipher;
@@ -56,7 +60,9 @@ results::PacketsSample describe_packets(const Sample& sample, BytesView dnscrypt
   }
   if (path) {
     out.round_trips = path->round_trips();
-    out.compute_ms = to_ms(path->client_waits() + path->server_waits());
+    out.client_ms = to_ms(path->client_waits());
+    out.server_ms = to_ms(path->server_waits());
+    out.compute_ms = *out.client_ms + *out.server_ms;
   }
   return out;
 }
@@ -84,6 +90,7 @@ void summarize(results::PacketsSummary& summary, double round_trip_ms) {
   std::ranges::sort(raw, {}, &results::PacketsSample::sample);
   summary.samples = static_cast<std::uint64_t>(std::ranges::count(raw, "answered", &results::PacketsSample::outcome));
   summary.no_answer = raw.size() - summary.samples;
+  summary.disturbed = static_cast<std::uint64_t>(std::ranges::count(raw, true, &results::PacketsSample::disturbed));
   if (summary.samples == 0) return;
   const auto ms = spread(raw, [](const auto& s) { return s.ms; });
   summary.ms = ms.median;
@@ -127,12 +134,14 @@ results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, con
   std::vector<Task> tasks;
   for (std::uint64_t sample = 0; sample < repetitions; ++sample)
     for (auto t : setup.transports) tasks.push_back({t, sample});
-  std::size_t done = 0;
-  run.complete = rig.run(
-      tasks, {.interval = 15ms, .in_flight = 64},
+  run.complete = run_sampler(
+      rig, tasks, kSampling,
       [&](Sample&& sample) {
         run.results[std::string(to_string(sample.task.transport))].raw.push_back(describe_packets(sample, provider));
-        if (progress) progress(++done, tasks.size());
+      },
+      [&](const SamplerStatus& status) {
+        run.repeated = status.repeated;
+        if (progress) progress(status.done, status.of);
       },
       stop);
 

@@ -84,6 +84,12 @@ std::string packets_text(const results::PacketsRun& run) {
       out += std::format("{}: {:.1f} ms of it, {} packets with {} bytes, to fetch the certificate; a client that knows it saves them.\n",
                          s.transport, *s.certificate_ms, s.certificate_pkts.value_or(0), s.certificate_bytes.value_or(0));
   }
+  for (const auto* name : in_order(run.results)) {
+    const auto& s = run.results.at(name);
+    if (s.disturbed > 0)
+      out += std::format("WARNING: {}: {} of {} lookups were disturbed by a busy machine in every attempt; do not trust their times\n",
+                         s.transport, s.disturbed, s.raw.size());
+  }
   if (!run.complete) out += "INTERRUPTED: only what was measured until then is here\n";
   if (!ends.certificate_verified) out += "WARNING: certificates were not verified, as asked\n";
   return out + failures(run);

@@ -74,6 +74,7 @@ struct PacketsSample {
   std::optional<double> ms;                     ///< start to answer
   std::optional<std::uint64_t> round_trips;     ///< counted on the critical path
   std::optional<double> compute_ms;             ///< ms minus what packets spent on the link
+  std::optional<double> client_ms, server_ms;   ///< compute_ms at the client, at the server
   std::optional<double> connect_ms, secure_ms;  ///< start to TCP established; to handshake completed
   std::uint64_t pkts_c2s = 0, pkts_s2c = 0, bytes_c2s = 0, bytes_s2c = 0;
   std::uint64_t flights = 0;
@@ -87,6 +88,7 @@ struct PacketsSample {
   bool retry = false, hello_retry_request = false, tcp_fallback = false;
   bool resumed = false;
   std::string early_data;                       ///< "accepted", "rejected"; empty: not offered
+  bool disturbed = false;                       ///< the machine was too busy in every attempt: do not trust its times
 };
 
 /// Medians over the answered samples (the lower of two middle ones, so that counts stay whole).
@@ -94,6 +96,7 @@ struct PacketsSummary {
   std::string transport;                        ///< display name
   std::uint64_t samples = 0;                    ///< answered
   std::uint64_t no_answer = 0;
+  std::uint64_t disturbed = 0;                  ///< of all, answered or not; they are in the figures, with a warning
   std::optional<double> ms, ms_min, ms_max;
   std::optional<double> rtt_est;                ///< ms divided by the round trip, as the public harness has it
   std::optional<std::uint64_t> round_trips, round_trips_min, round_trips_max;
@@ -112,6 +115,7 @@ struct PacketsRun {
   std::string started;                          ///< UTC, ISO 8601
   double duration_s = 0;
   bool complete = true;                         ///< false: interrupted; what was measured is here
+  std::uint64_t repeated = 0;                   ///< lookups made again because the machine disturbed them
   Environment environment;
   LinkSettings link;
   EndpointSettings endpoints;
