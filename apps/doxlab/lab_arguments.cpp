@@ -6,6 +6,7 @@
 #include <ranges>
 
 #include "options.hpp"
+#include "files.hpp"
 
 namespace doxlab::app {
 namespace {

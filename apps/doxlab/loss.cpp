@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "experiment/loss.hpp"
+#include "files.hpp"
 #include "lab_arguments.hpp"
 #include "report/loss.hpp"
 
@@ -52,7 +53,7 @@ int run(const LossOptions& options, const Invocation& invocation) {
     if (!samples) throw std::runtime_error(std::format("{}: {}", options.samples, std::strerror(errno)));
   }
   const auto write_sample = [&](const results::LossSample& sample) {
-    if (samples.is_open()) samples << results::to_json_line(sample) << '\n';
+    if (samples.is_open()) samples << results::to_json_line(sample) << '\n' << std::flush;
   };
   Progress progress;
   auto result = experiment::run_loss(setup, options.repetitions, shard, {}, invocation.command_line,
@@ -64,8 +65,7 @@ int run(const LossOptions& options, const Invocation& invocation) {
     result.samples_file = options.samples;
     result.samples.clear();
   }
-  if (!options.json.empty()) write_output(options.json, results::to_json(result));
-  std::print(options.json == "-" ? stderr : stdout, "{}", report::loss_text(result));
+  publish(options.json, results::to_json(result), report::loss_text(result));
   if (!result.complete) return kInterrupted;
   for (const auto& [name, summary] : result.results)
     if (summary.n == 0 && summary.timeouts + summary.disturbed > 0) return kFailed;
@@ -77,10 +77,8 @@ int run(const LossOptions& options, const Invocation& invocation) {
 Command add_loss(CLI::App& parent) {
   auto* command = parent.add_subcommand("loss", "Latency percentiles of cold lookups under loss, with intervals");
   auto options = std::make_shared<LossOptions>();
-  command->add_option("-n,--repetitions", options->repetitions, "Lookups for each transport")
-      ->check(CLI::Range(1, 10000000))
-      ->capture_default_str();
-  command->add_option("--json", options->json, "Write the results as JSON to this file; - is standard output");
+  add_repetitions_option(*command, options->repetitions, "transport", 10000000);
+  add_json_option(*command, options->json);
   command->add_option("--samples", options->samples,
                       "Write each sample to this file as it arrives, one JSON object a line, instead of into --json");
   add_shard_option(*command, options->shard);

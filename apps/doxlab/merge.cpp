@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "report/loss.hpp"
 #include "report/sweep.hpp"
+#include "files.hpp"
 
 namespace doxlab::app {
 namespace {

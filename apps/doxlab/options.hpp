@@ -87,15 +87,6 @@ class LabOptions {
 /// Transports by name, each once. Errors: UsageError naming `option`.
 std::vector<Transport> parse_transports(const std::vector<std::string>& names, std::string_view option);
 
-/// Reads a whole file. Errors: UsageError with the system's reason.
-std::string read_file(const std::string& path);
-/// Called before anything is measured: whether write_output will find a place for `path`; empty and "-" pass.
-/// Errors: std::runtime_error with the system's reason.
-void check_output(const std::string& path);
-/// Writes a whole file, or standard output for "-". A file appears under its name only when it is complete; a
-/// device or pipe is written as it is. Errors: std::runtime_error with the system's reason.
-void write_output(const std::string& path, const std::string& content);
-
 /// "A,B" split and trimmed, empty parts dropped.
 std::vector<std::string> split_list(const std::string& text);
 /// A group by the name that OpenSSL knows: "P-256" is "secp256r1"; other names stay.

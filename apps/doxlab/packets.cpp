@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "experiment/packets.hpp"
+#include "files.hpp"
 #include "progress.hpp"
 #include "report/packets.hpp"
 
@@ -19,9 +20,7 @@ int run(const PacketsOptions& options, const Invocation& invocation) {
   check_output(options.json);
   const auto result = experiment::run_packets(options.lab.setup(), options.repetitions, invocation.command_line,
                                               show_progress, invocation.stop);
-  if (!options.json.empty()) write_output(options.json, results::to_json(result));
-  // With JSON on standard output the table would be in its way.
-  std::print(options.json == "-" ? stderr : stdout, "{}", report::packets_text(result));
+  publish(options.json, results::to_json(result), report::packets_text(result));
   if (!result.complete) return kInterrupted;
   for (const auto& [name, summary] : result.results)
     if (summary.samples == 0) return kFailed;
@@ -33,10 +32,8 @@ int run(const PacketsOptions& options, const Invocation& invocation) {
 Command add_packets(CLI::App& parent) {
   auto* command = parent.add_subcommand("packets", "Round trips, packets and bytes of one cold lookup, per transport");
   auto options = std::make_shared<PacketsOptions>();
-  command->add_option("-n,--repetitions", options->repetitions, "Lookups for each transport")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command->add_option("--json", options->json, "Write the results as JSON to this file; - is standard output");
+  add_repetitions_option(*command, options->repetitions, "transport", 100000);
+  add_json_option(*command, options->json);
   options->lab.add_to(*command);
   command->footer(
       "Examples:\n"

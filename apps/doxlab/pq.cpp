@@ -4,6 +4,7 @@
 
 #include "commands.hpp"
 #include "experiment/pq.hpp"
+#include "files.hpp"
 #include "progress.hpp"
 #include "report/pq.hpp"
 
@@ -29,8 +30,7 @@ int run(const PqOptions& options, const Invocation& invocation) {
   check_output(options.json);
   const auto result = experiment::run_pq(setup, groups, options.repetitions, invocation.command_line,
                                          show_progress, invocation.stop);
-  if (!options.json.empty()) write_output(options.json, results::to_json(result));
-  std::print(options.json == "-" ? stderr : stdout, "{}", report::pq_text(result));
+  publish(options.json, results::to_json(result), report::pq_text(result));
   if (!result.complete) return kInterrupted;
   for (const auto& one : result.cases)
     for (const auto& [name, summary] : one.results)
@@ -45,10 +45,8 @@ Command add_pq(CLI::App& parent) {
   auto options = std::make_shared<PqOptions>();
   command->add_option("--groups", options->groups, "Groups to compare, each offered alone (comma list)")
       ->capture_default_str();
-  command->add_option("-n,--repetitions", options->repetitions, "Lookups for each transport and group")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command->add_option("--json", options->json, "Write the results as JSON to this file; - is standard output");
+  add_repetitions_option(*command, options->repetitions, "transport and group", 100000);
+  add_json_option(*command, options->json);
   options->lab.add_to(*command);
   command->footer(
       "Examples:\n"

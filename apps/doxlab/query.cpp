@@ -8,6 +8,7 @@
 #include "client/server_url.hpp"
 #include "commands.hpp"
 #include "dns/message.hpp"
+#include "files.hpp"
 #include "io/unix_clock.hpp"
 #include "results/query.hpp"
 
@@ -72,7 +73,7 @@ transport::DnscryptClientOptions dnscrypt_options(const QueryOptions& options, c
   transport::DnscryptClientOptions out;
   out.provider_name = options.provider_name.empty() ? server.provider_name : options.provider_name;
   if (!options.provider_key.empty()) {
-    const auto key = dnscrypt::parse_public_key(options.provider_key);
+    const auto key = dnscrypt::parse_key(options.provider_key);
     if (!key) throw UsageError("--provider-key: " + key.error().message);
     out.provider_key = *key;
   } else if (server.provider_key) {

@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <memory>
@@ -5,6 +8,10 @@
 
 #include "commands.hpp"
 #include "dnscrypt/stamp.hpp"
+#include "files.hpp"
+#include "io/unix_clock.hpp"
+#include "net/file_descriptor.hpp"
+#include "net/system_error.hpp"
 #include "server/server.hpp"
 
 namespace doxlab::app {
@@ -14,9 +21,25 @@ struct ServeOptions {
   ResolverOptions resolver;
   std::vector<std::string> addresses{"127.0.0.1"}, only, names;
   std::uint16_t port_offset = 0;
-  std::string certificate_file, key_file, root_file, path = "/dns-query";
+  std::string certificate_file, key_file, root_file, provider_secret_file, path = "/dns-query";
   bool early_data = false;
 };
+
+/// The provider's key from a file, which is made if it does not exist, so that stamps outlive the process.
+dnscrypt::ProviderKey provider_key(const std::string& path) {
+  const net::FileDescriptor made(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (made) {
+    const auto text = to_hex(dnscrypt::random_octets<dnscrypt::kKeyOctets>()) + '\n';
+    if (::write(made.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) net::throw_errno(path);
+  } else if (errno != EEXIST) {
+    net::throw_errno(path);
+  }
+  auto text = read_file(path);
+  text.erase(text.find_last_not_of(" \r\n") + 1);
+  const auto seed = dnscrypt::parse_key(text);
+  if (!seed) throw UsageError(std::format("--provider-secret {}: {}", path, seed.error().message));
+  return dnscrypt::ProviderKey::from_seed(*seed);
+}
 
 server::ServerOptions server_options(const ServeOptions& options, const std::vector<IpAddress>& addresses) {
   experiment::Setup setup;
@@ -39,6 +62,12 @@ server::ServerOptions server_options(const ServeOptions& options, const std::vec
   auto out = experiment::server_options(setup, chain);
   out.doh_path = options.path;
   out.early_data = options.early_data;
+  if (!options.provider_secret_file.empty() && out.dnscrypt_keys) {
+    dnscrypt::ResolverKeyOptions keys;
+    keys.es_versions = setup.dnscrypt_constructions;
+    out.dnscrypt_keys = std::make_shared<dnscrypt::ResolverKeys>(
+        setup.dnscrypt_provider, provider_key(options.provider_secret_file), keys, io::unix_clock_now().seconds);
+  }
   return out;
 }
 
@@ -95,6 +124,8 @@ Command add_serve(CLI::App& parent) {
   command->add_option("--certificate", options->certificate_file, "Chain in PEM, leaf first (default: forged)");
   command->add_option("--key", options->key_file, "Its private key in PEM");
   command->add_option("--name", options->names, "DNS name in the forged certificate (repeatable; default dns.doxlab.test)");
+  command->add_option("--provider-secret", options->provider_secret_file,
+                      "DNSCrypt: file with the provider's secret key, made if it does not exist (default: a new key)");
   command->add_option("--write-root", options->root_file, "Write the forged root certificate here, for clients to trust");
   options->resolver.add_to(*command);
   command->footer(

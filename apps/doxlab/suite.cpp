@@ -8,6 +8,7 @@
 #include "experiment/packets.hpp"
 #include "experiment/pq.hpp"
 #include "experiment/warm.hpp"
+#include "files.hpp"
 #include "progress.hpp"
 #include "report/loss.hpp"
 #include "report/packets.hpp"

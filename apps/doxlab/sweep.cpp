@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "lab_arguments.hpp"
 #include "report/sweep.hpp"
+#include "files.hpp"
 
 namespace doxlab::app {
 namespace {
@@ -37,13 +38,6 @@ results::GridAxis parse_axis(const std::string& text) {
     if (first == std::string_view::npos) continue;
     out.values.emplace_back(value.substr(first, value.find_last_not_of(' ') - first + 1));
   }
-  return out;
-}
-
-std::string point_text(const std::vector<results::GridAxis>& grid, const std::vector<std::string>& point) {
-  std::string out;
-  for (std::size_t i = 0; i < grid.size(); ++i)
-    out += std::format("{}{}={}", i > 0 ? " " : "", grid[i].option, point[i]);
   return out;
 }
 
@@ -81,14 +75,14 @@ class SweepLines {
     if (!isatty(STDERR_FILENO) || now - last_ < 250ms) return;
     last_ = now;
     std::print(stderr, "\r{}: {} of {} lookups; {} of {} cells done{}\033[K",
-               point_text(grid_, progress.point), progress.lookups.done, progress.lookups.of,
+               results::point_text(grid_, progress.point), progress.lookups.done, progress.lookups.of,
                progress.cells_finished, progress.cells, time_left());
   }
 
   void show_finished(const results::SweepCell& cell) {
     ++latest_.cells_finished;
     std::println(stderr, "{}{}: {:.0f} s; {} of {} cells done{}", isatty(STDERR_FILENO) ? "\r\033[K" : "",
-                 point_text(grid_, cell.point), cell.duration_s, latest_.cells_finished, latest_.cells,
+                 results::point_text(grid_, cell.point), cell.duration_s, latest_.cells_finished, latest_.cells,
                  latest_.cells_finished < latest_.cells ? time_left() : "");
   }
 
@@ -198,9 +192,7 @@ Command add_sweep(CLI::App& parent) {
       ->required()
       ->allow_extra_args(false)
       ->take_all();
-  command->add_option("-n,--repetitions", options->repetitions, "Lookups for each transport in each cell")
-      ->check(CLI::Range(1, 10000000))
-      ->capture_default_str();
+  add_repetitions_option(*command, options->repetitions, "transport in each cell", 10000000);
   command->add_option("--out", options->out,
                       "Write each finished cell with all its samples to this file, a JSON object a line; if "
                       "it is there, go on with it");

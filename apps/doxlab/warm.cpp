@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "experiment/warm.hpp"
+#include "files.hpp"
 #include "progress.hpp"
 #include "report/warm.hpp"
 
@@ -19,8 +20,7 @@ int run(const WarmOptions& options, const Invocation& invocation) {
   check_output(options.json);
   const auto result = experiment::run_warm(options.lab.setup(), options.repetitions, invocation.command_line,
                                            show_progress, invocation.stop);
-  if (!options.json.empty()) write_output(options.json, results::to_json(result));
-  std::print(options.json == "-" ? stderr : stdout, "{}", report::warm_text(result));
+  publish(options.json, results::to_json(result), report::warm_text(result));
   if (!result.complete) return kInterrupted;
   for (const auto& one : result.cases)
     for (const auto& [name, summary] : one.run.results)
@@ -33,10 +33,8 @@ int run(const WarmOptions& options, const Invocation& invocation) {
 Command add_warm(CLI::App& parent) {
   auto* command = parent.add_subcommand("warm", "Lookups by what they start from: open connection, ticket, 0-RTT, token, Fast Open");
   auto options = std::make_shared<WarmOptions>();
-  command->add_option("-n,--repetitions", options->repetitions, "Lookups for each transport and case")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command->add_option("--json", options->json, "Write the results as JSON to this file; - is standard output");
+  add_repetitions_option(*command, options->repetitions, "transport and case", 100000);
+  add_json_option(*command, options->json);
   options->lab.add_to(*command);
   command->footer(
       "Examples:\n"

@@ -34,9 +34,9 @@ std::array<std::uint8_t, N> random_octets() {
   return octets;
 }
 
-/// A key in hexadecimal, as operators exchange it; colons and spaces between digits are ignored.
+/// A public key, or a provider's seed, in hexadecimal as operators exchange it; colons and spaces are ignored.
 /// Errors: anything but 64 digits.
-Result<PublicKey> parse_public_key(std::string_view text);
+Result<PublicKey> parse_key(std::string_view text);
 
 /// Octets that are wiped when they go and when they move.
 template <std::size_t N>

@@ -52,10 +52,7 @@ std::string cells_where(const results::SweepRun& run, Predicate predicate) {
   for (const auto& row : run.rows) {
     if (!predicate(row) || row.cell == last) continue;
     last = row.cell;
-    std::string point;
-    for (std::size_t i = 0; i < row.point.size(); ++i)
-      point += std::format("{}{}={}", i > 0 ? " " : "", run.header.grid[i].option, row.point[i]);
-    out += std::format("  {}\n", point);
+    out += std::format("  {}\n", results::point_text(run.header.grid, row.point));
   }
   return out;
 }

@@ -65,6 +65,13 @@ std::vector<std::string> cell_point(const std::vector<GridAxis>& grid, std::uint
   return out;
 }
 
+std::string point_text(const std::vector<GridAxis>& grid, const std::vector<std::string>& point) {
+  std::string out;
+  for (std::size_t i = 0; i < grid.size(); ++i)
+    out += std::format("{}{}={}", i > 0 ? " " : "", grid[i].option, point[i]);
+  return out;
+}
+
 std::string fingerprint(const SweepHeader& header) {
   // FNV-1a, 64 bits, over texts that end in a zero each: it tells grids apart that differ by accident.
   std::uint64_t hash = 0xcbf29ce484222325;

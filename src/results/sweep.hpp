@@ -83,6 +83,8 @@ struct SweepRun {
 Result<std::uint64_t> cell_count(const std::vector<GridAxis>& grid);
 /// The values of cell number `cell`, one for each axis. `cell` is below cell_count.
 std::vector<std::string> cell_point(const std::vector<GridAxis>& grid, std::uint64_t cell);
+/// "delay=20 loss=2". Shape: a value for each axis.
+std::string point_text(const std::vector<GridAxis>& grid, const std::vector<std::string>& point);
 
 /// 16 hexadecimal digits over version, grid, options and repetitions: the same for all shards of one sweep.
 std::string fingerprint(const SweepHeader& header);

@@ -200,6 +200,23 @@ TEST_F(DnscryptInterop, OwnStampWorksInQueryOverUdpAndTcp) {
   EXPECT_EQ(named["answer"].size(), 1u);
 }
 
+TEST_F(DnscryptInterop, StampOutlivesTheServerIfTheProvidersSecretIsKept) {
+  std::string stamp;
+  for (int run = 0; run < 2; ++run) {
+    server_ = network_.start(test::doxlab(
+        {"serve", "--ip", "127.0.0.1", "--only", "dnscrypt", "--provider-secret", folder_.file("secret")}));
+    ASSERT_TRUE(server_->wait_for("ready\n", test::kProgramLimit)) << server_->output() << server_->errors();
+    if (run == 0) stamp = told("DNSCrypt stamp: ");
+    EXPECT_EQ(query({"example.com", "@" + stamp})["answer"].size(), 1u);
+    server_->signal(SIGTERM);
+    EXPECT_EQ(server_->wait(test::kProgramLimit), 0) << server_->errors();
+  }
+  folder_.write("secret", "not a key");
+  const auto bad = network_.run(test::doxlab({"serve", "--provider-secret", folder_.file("secret")}));
+  EXPECT_EQ(bad.status, 2) << bad;
+  EXPECT_THAT(bad.errors, HasSubstr("64 hexadecimal"));
+}
+
 TEST_F(DnscryptInterop, QueryWithoutProviderIsWrongUsage) {
   const auto finished = network_.run(test::doxlab({"query", "example.com", "@dnscrypt://127.0.0.1"}));
   EXPECT_EQ(finished.status, 2) << finished;

@@ -5,7 +5,7 @@
 namespace doxlab::dnscrypt {
 namespace {
 
-TEST(ParsePublicKey, ReadsWhatOperatorsExchange) {
+TEST(ParseKey, ReadsWhatOperatorsExchange) {
   const auto key = ProviderKey::generate().public_key();
   const auto plain = to_hex(key);
   std::string upper, grouped;
@@ -15,17 +15,17 @@ TEST(ParsePublicKey, ReadsWhatOperatorsExchange) {
     grouped += plain[k];
   }
   for (const auto& text : {plain, upper, grouped}) {
-    const auto parsed = parse_public_key(text);
+    const auto parsed = parse_key(text);
     ASSERT_TRUE(parsed) << parsed.error().message;
     EXPECT_EQ(*parsed, key) << text;
   }
 }
 
-TEST(ParsePublicKey, RefusesAnythingElse) {
+TEST(ParseKey, RefusesAnythingElse) {
   const std::string digits(64, 'a');
   for (const auto& text : {std::string(), digits.substr(1), digits.substr(2), digits + "a", digits + "aa",
                            digits + "x", "0x" + digits, digits.substr(1) + "g"}) {
-    const auto parsed = parse_public_key(text);
+    const auto parsed = parse_key(text);
     EXPECT_FALSE(parsed) << text;
   }
 }
