@@ -19,7 +19,7 @@ struct Options {
   /// 1232 fits the smallest IPv6 path (1280 - 40 - 8). Path MTU discovery is off so that sizes are known.
   std::size_t datagram_bytes = 1232;
   Duration max_idle_timeout = 30s;
-  Duration handshake_timeout = 10s;
+  Duration handshake_timeout = 20s;  ///< longer than four probe timeouts that double from 1 s
   CongestionControl congestion = CongestionControl::Cubic;
   /// Client: how often each datagram of its first flight is sent, the copies behind the originals. Against loss
   /// before the server has answered; copies are duplicates to the server (RFC 9000 §12.3) but count for its

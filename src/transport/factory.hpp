@@ -35,7 +35,9 @@ Result<std::unique_ptr<ClientSession>> make_client_session(Transport transport, 
 
 /// Limits that keep a hostile client from costing more than its share.
 struct ServerLimits {
-  Duration handshake_timeout = 5s;         ///< TCP accept to TLS finished
+  /// TCP accept to TLS finished. Longer than what loss may take: after a lost SYN the kernel's timeout is 3 s
+  /// (RFC 6298 §5.7) and doubles, so that a ClientHello can be 9 s on its way and a client still wait for it.
+  Duration handshake_timeout = 20s;
   Duration idle_timeout = 10s;             ///< RFC 7766 §6.2.3
   std::size_t queries_in_flight = 100;     ///< per connection; then it stops reading
   std::size_t queued_output_bytes = 1024 * 1024;  ///< per connection; over it, it is closed
