@@ -6,8 +6,9 @@
 namespace doxlab::experiment {
 namespace {
 
-// The rate is judged anew after this many lookups.
-constexpr std::size_t kWindow = 64;
+// The rate is judged anew after this many lookups: few, because at a low rate they take long, and a rate that a
+// hiccup of the machine has lowered must come back.
+constexpr std::size_t kWindow = 16;
 
 bool is_disturbed(const Sample& sample, const SamplerOptions& options) {
   return sample.link_lateness > options.link_tolerance || sample.loop_lag > options.loop_tolerance;
@@ -23,9 +24,9 @@ class RateControl {
     ++seen_;
     disturbed_ += disturbed;
     if (seen_ < kWindow) return false;
-    // One in fifty is what repeating can make good without costing more than it gains.
-    if (disturbed_ * 50 > seen_) interval_ = std::min(interval_ * 3 / 2, options_.greatest_interval);
-    else if (disturbed_ == 0) interval_ = std::max(interval_ * 9 / 10, options_.least_interval);
+    // A single one is what repeating makes good without costing more than it gains.
+    if (disturbed_ > 1) interval_ = std::min(interval_ * 3 / 2, options_.greatest_interval);
+    else if (disturbed_ == 0) interval_ = std::max(interval_ * 17 / 20, options_.least_interval);
     seen_ = disturbed_ = 0;
     return true;
   }
