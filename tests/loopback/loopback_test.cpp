@@ -45,13 +45,8 @@ class Running {
     options.tls.chain_pem = chain().chain_pem;
     options.tls.key_pem = chain().key_pem;
     if (!options.dnscrypt_keys) options.dnscrypt_keys = provider();
-    server_ = std::make_unique<server::Server>(io_, options);
-    for (auto t : kAllTransports) {
-      if (t == Transport::Do53Tcp || t == Transport::DnscryptTcp) continue;
-      server_->listen(t, {kLoopback, 0});
-      // UDP and TCP share a port number where truncation needs it.
-      if (const auto over_tcp = tcp_fallback(t)) server_->listen(*over_tcp, server_->bound().back().address);
-    }
+    for (int attempts = 0; !listen_everywhere(options); ++attempts)
+      if (attempts == 20) throw std::runtime_error("no port number is free over both UDP and TCP");
     thread_ = std::jthread([this] { io_.run(); });
   }
   ~Running() {
@@ -65,6 +60,26 @@ class Running {
   }
 
  private:
+  /// False: a port number that was free over UDP is not so over TCP.
+  bool listen_everywhere(const server::ServerOptions& options) {
+    server_ = std::make_unique<server::Server>(io_, options);
+    try {
+      for (auto t : kAllTransports) {
+        if (t == Transport::Do53Tcp || t == Transport::DnscryptTcp) continue;
+        server_->listen(t, {kLoopback, 0});
+        // UDP and TCP share a port number where truncation needs it.
+        if (const auto over_tcp = tcp_fallback(t)) server_->listen(*over_tcp, server_->bound().back().address);
+      }
+      return true;
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::address_in_use) throw;
+    }
+    server_->close(0ms);
+    io_.run();
+    io_.restart();
+    return false;
+  }
+
   asio::io_context io_;
   std::unique_ptr<server::Server> server_;
   std::jthread thread_;
