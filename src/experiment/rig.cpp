@@ -138,14 +138,19 @@ struct Rig::State {
       options.session.token = known->second.token;
     }
     if (opens_first(task)) options.reuse_after = 2 * setup.link.one_way_delay + 100ms;
+    const auto secrets = std::make_shared<std::string>();
+    options.session.key_log = [secrets](std::string_view line) { secrets->append(line).push_back('\n'); };
     const auto settle = options.linger + 2 * setup.link.one_way_delay + 20ms;
     client::start_lookup(client_io, options, query_for(task.transport),
-                         [this, key, task, settle, answered = std::move(answered),
+                         [this, key, task, settle, secrets, answered = std::move(answered),
                           done = std::move(done)](client::LookupResult&& result) {
                            answered();
                            auto timer = std::make_shared<asio::steady_timer>(client_io, settle);
-                           timer->async_wait([this, key, task, timer, done, result = std::move(result)](const std::error_code& e) mutable {
-                             if (!e) done(finish({.task = task, .result = std::move(result), .packets = lab.take(key)}));
+                           timer->async_wait([this, key, task, timer, secrets, done,
+                                              result = std::move(result)](const std::error_code& e) mutable {
+                             if (!e)
+                               done(finish({.task = task, .result = std::move(result), .packets = lab.take(key),
+                                            .key_log = std::move(*secrets)}));
                            });
                          });
   }
@@ -184,8 +189,11 @@ struct Rig::State {
   /// packet for them arrived. A loop that was busy while the lookup waited for a timer did it no harm.
   Sample finish(Sample&& sample) const {
     // Of a reused connection only what belongs to the measured query counts.
-    if (opens_first(sample.task))
-      std::erase_if(sample.packets, [&](const auto& packet) { return packet.sent < sample.result.started; });
+    if (opens_first(sample.task)) {
+      const auto first = std::ranges::lower_bound(sample.packets, sample.result.started, {}, &capture::RecordedPacket::sent);
+      sample.opening.assign(std::move_iterator(sample.packets.begin()), std::move_iterator(first));
+      sample.packets.erase(sample.packets.begin(), first);
+    }
     const auto end = sample.result.answered.value_or(sample.result.started + setup.timeout);
     const auto lag_at = [](const io::LagMonitor& loop, Timestamp when) { return loop.max_lag(when, when + kLagPeriod); };
     sample.loop_lag = lag_at(client_lag, sample.result.started);

@@ -25,6 +25,9 @@ struct Sample {
   Task task;
   client::LookupResult result;
   std::vector<capture::RecordedPacket> packets;  ///< in order of `sent`
+  /// Of a reused connection: what went before the measured query. Not counted; dissecting needs it.
+  std::vector<capture::RecordedPacket> opening;
+  std::string key_log;                           ///< lines of SSLKEYLOGFILE for its TLS sessions
   Duration link_lateness{};                      ///< of the latest of its packets: actual minus due
   Duration loop_lag{};                           ///< the worst of an event loop when a packet for it arrived
   bool disturbed = false;                        ///< set by the sampler: late in every attempt

@@ -86,6 +86,7 @@ struct ClientParameters {
   const tls::Ticket* ticket = nullptr;        ///< resumption; with early data if the context allows it
   BytesView remembered_transport_parameters;  ///< from TicketReceived; needed for 0-RTT
   BytesView token;                            ///< from TokenReceived; proves the address at once
+  tls::KeyLog key_log;                        ///< of this connection alone
 };
 
 /// What ngtcp2 counts; QUIC packets, not datagrams.

@@ -150,7 +150,8 @@ Result<std::unique_ptr<ConnectionState>> ConnectionState::make_client(const tls:
       return fail(std::string("QUIC connection: ") + ngtcp2_strerror(rv));
     }
     if (const auto attached =
-            self->attach_tls(context.new_ssl(parameters.server_name, parameters.alpn, parameters.ticket));
+            self->attach_tls(context.new_ssl(parameters.server_name, parameters.alpn, parameters.ticket,
+                                             parameters.key_log));
         !attached) {
       return fail(attached.error().message);
     }

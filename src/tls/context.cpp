@@ -187,7 +187,7 @@ ClientContext::ClientContext(ClientOptions options) : state_(std::make_unique<St
   state.context = new_context(TLS_client_method(), state.options.groups, state.options.certificate_compression);
   SSL_CTX* context = state.context.get();
   internal::attach_context_state(context).key_log = state.options.key_log;
-  internal::observe(context, static_cast<bool>(state.options.key_log));
+  internal::observe(context);
   if (state.options.verify) {
     internal::load_roots(context, state.options.roots_pem);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
@@ -200,11 +200,13 @@ ClientContext::ClientContext(ClientOptions options) : state_(std::make_unique<St
 
 ClientContext::~ClientContext() = default;
 
-SslPtr ClientContext::new_ssl(const std::string& server_name, const std::string& alpn, const Ticket* ticket) const {
+SslPtr ClientContext::new_ssl(const std::string& server_name, const std::string& alpn, const Ticket* ticket,
+                               const KeyLog& key_log) const {
   SslPtr ssl(SSL_new(state_->context.get()));
   if (!ssl) throw_openssl("TLS session");
   SslState& state = internal::attach_state(ssl.get());
   state.expected_name = server_name;
+  state.key_log = key_log;
   SSL_set_connect_state(ssl.get());
   expect_name(ssl.get(), server_name);
   if (!alpn.empty()) {
@@ -252,7 +254,7 @@ ServerContext::ServerContext(ServerOptions options) : state_(std::make_unique<St
   shared.key_log = wanted.key_log;
   shared.alpn_wire = alpn_wire_form(wanted.alpn);
   shared.alpn_required = wanted.alpn_required && !wanted.alpn.empty();
-  internal::observe(context, static_cast<bool>(wanted.key_log));
+  internal::observe(context);
 
   // The chain is exactly what chain_pem holds: without this OpenSSL would look for missing certificates.
   SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);

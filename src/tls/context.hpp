@@ -38,7 +38,9 @@ class ClientContext {
   /// with it: early_data_ready(). Over records tls::Session does the rest; over QUIC the caller calls
   /// SSL_set_quic_tls_early_data_enabled once its callbacks are set (OpenSSL refuses it earlier).
   /// Errors, as std::runtime_error: an ALPN protocol of more than 255 octets, memory.
-  SslPtr new_ssl(const std::string& server_name, const std::string& alpn, const Ticket* ticket) const;
+  /// `key_log` gets the secrets of this session alone, in the thread that uses it.
+  SslPtr new_ssl(const std::string& server_name, const std::string& alpn, const Ticket* ticket,
+                 const KeyLog& key_log = {}) const;
 
   const ClientOptions& options() const;
 

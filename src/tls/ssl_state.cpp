@@ -51,7 +51,10 @@ void on_info(const SSL* ssl, int where, int value) {
 }
 
 void on_key_log(const SSL* ssl, const char* line) {
+  const auto* session = static_cast<const SslState*>(SSL_get_ex_data(ssl, ssl_index()));
+  if (session != nullptr && session->key_log) session->key_log(line);
   ContextState& state = context_state_of(ssl);
+  if (!state.key_log) return;
   const std::lock_guard lock(state.key_log_mutex);
   state.key_log(line);
 }
@@ -76,10 +79,10 @@ ContextState& context_state_of(const SSL* ssl) {
   return *static_cast<ContextState*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index()));
 }
 
-void observe(SSL_CTX* context, bool key_log) {
+void observe(SSL_CTX* context) {
   SSL_CTX_set_msg_callback(context, on_message);
   SSL_CTX_set_info_callback(context, on_info);
-  if (key_log) SSL_CTX_set_keylog_callback(context, on_key_log);
+  SSL_CTX_set_keylog_callback(context, on_key_log);
 }
 
 std::string alert_to_string(int alert) {

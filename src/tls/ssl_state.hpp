@@ -22,6 +22,7 @@ struct SslState {
   bool lacks_transport_parameters = false;  ///< server for QUIC: they were not
   int alert = -1;                  ///< fatal alert sent or received
   bool alert_received = false;
+  KeyLog key_log;                  ///< of this session alone, beside that of its context
 };
 
 /// Belongs to one SSL_CTX and dies with it, so it outlives every SSL of that SSL_CTX.
@@ -42,8 +43,8 @@ SslState& state_of(SSL* ssl);
 ContextState& attach_context_state(SSL_CTX* context);
 ContextState& context_state_of(const SSL* ssl);
 
-/// Watches messages for HelloRetryRequest and alerts, and serves the key log where one is asked for.
-void observe(SSL_CTX* context, bool key_log);
+/// Watches messages for HelloRetryRequest and alerts, and serves the key logs.
+void observe(SSL_CTX* context);
 
 /// The RFC 8446 §6 name of an alert, or "alert_NN".
 std::string alert_to_string(int alert);

@@ -27,6 +27,7 @@ struct ClientOptions {
   std::optional<TicketReceived> ticket;           ///< to resume with; DNSCrypt: the certificate that is known
   Bytes token;                                    ///< QUIC address validation token
   Duration do53_retransmission{};                 ///< Do53/UDP: send again after this; 0: never
+  tls::KeyLog key_log;                            ///< secrets of this session, in the thread that runs it
 };
 
 /// Errors: options that the libraries refuse (for example an unknown group), DNSCrypt without a provider name.

@@ -170,7 +170,7 @@ Result<std::unique_ptr<ClientSession>> make_doh_client(const ClientOptions& opti
   if (!options.tls) return fail("DoH needs a TLS context");
   try {
     auto ssl = options.tls->new_ssl(options.server_name, std::string(alpn(Transport::Doh)),
-                                    options.ticket ? &options.ticket->ticket : nullptr);
+                                    options.ticket ? &options.ticket->ticket : nullptr, options.key_log);
     return std::make_unique<DohClient>(options, std::move(ssl));
   } catch (const std::runtime_error& error) {
     return fail(error.what());

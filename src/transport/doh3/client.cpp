@@ -227,6 +227,7 @@ Result<std::unique_ptr<ClientSession>> make_doh3_client(const ClientOptions& opt
   quic_options.max_streams_uni = kDoh3UnidirectionalStreams;
   quic::ClientParameters parameters;
   parameters.server_name = options.server_name;
+  parameters.key_log = options.key_log;
   parameters.alpn = alpn(Transport::Doh3);
   parameters.local = options.local;
   parameters.remote = options.remote;

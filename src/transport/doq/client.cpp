@@ -243,6 +243,7 @@ Result<std::unique_ptr<ClientSession>> make_doq_client(const ClientOptions& opti
   quic_options.max_streams_uni = 0;
   quic::ClientParameters parameters;
   parameters.server_name = options.server_name;
+  parameters.key_log = options.key_log;
   parameters.alpn = "doq";
   parameters.local = options.local;
   parameters.remote = options.remote;

@@ -36,7 +36,7 @@ Result<std::unique_ptr<ClientSession>> make_dot_client(const ClientOptions& opti
   if (!options.tls) return fail("DoT needs a TLS context");
   try {
     auto ssl = options.tls->new_ssl(options.server_name, std::string(alpn(Transport::Dot)),
-                                    options.ticket ? &options.ticket->ticket : nullptr);
+                                    options.ticket ? &options.ticket->ticket : nullptr, options.key_log);
     return std::make_unique<StreamClient>(std::make_unique<TlsChannel>(std::move(ssl)));
   } catch (const std::runtime_error& error) {
     return fail(error.what());
