@@ -242,7 +242,7 @@ Command add_query(CLI::App& parent) {
       "  doxlab query example.com @https://dns.example/dns-query --ip 192.0.2.1 +json\n"
       "  doxlab query example.com @sdns://AQcAAAAAAAAA... +tcp\n\n"
       "Exits with 1 if there is no answer; an answer with any RCODE is an answer.");
-  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, false};
+  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, [] { return false; }};
 }
 
 }  // namespace doxlab::app

@@ -134,7 +134,7 @@ Command add_serve(CLI::App& parent) {
       "  doxlab serve --ip 127.0.0.1 --ip ::1 --only dot,doq --retry always\n"
       "  doxlab serve --ip 127.0.0.1 --only dnscrypt --construction xsalsa20\n\n"
       "Ends in an orderly way on Ctrl-C or SIGTERM.");
-  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, false};
+  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, [] { return false; }};
 }
 
 }  // namespace doxlab::app
