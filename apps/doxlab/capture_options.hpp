@@ -1,6 +1,6 @@
 #pragma once
-/// What an experiment leaves beside its results for other tools to read: packets for Wireshark (--capture), qlog
-/// for qvis (--qlog).
+/// What an experiment leaves beside its results for other tools to read: packets for Wireshark (--capture),
+/// qlog for qvis (--qlog).
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -27,14 +27,15 @@ class CaptureOptions {
 /// The files of one run.
 class Captures {
  public:
-  /// Opens what was asked for and has the setup's QUIC connections write qlog. `samples_each` lookups are made
-  /// for each transport. Errors: std::runtime_error with the file and the system's reason.
+  /// Opens what was asked for and has the setup's QUIC connections write qlog. `samples_each` lookups are
+  /// made for each transport. Errors: std::runtime_error with the file and the system's reason.
   Captures(const CaptureOptions& options, experiment::Setup& setup, std::size_t samples_each,
            const std::string& command_line);
 
   /// For the experiment; empty if no capture was asked for. Lifetime: this object outlives it.
   experiment::SampleHandler on_packets();
-  /// Ends the files and says on standard error what is in them and what is not. False if one could not be written.
+  /// Ends the files and says on standard error what is in them and what is not. False if one could not be
+  /// written.
   bool finish();
 
  private:

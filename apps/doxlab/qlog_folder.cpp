@@ -55,8 +55,8 @@ class QlogFolder::Writer {
     if (is_ended_) return nullptr;
     if (opened_ == kMostFiles) {
       if (refused_++ == 0)
-        std::println(stderr, "doxlab: WARNING: {} has qlog of {} connection ends; further ones get none", path_,
-                     kMostFiles);
+        std::println(stderr, "doxlab: WARNING: {} has qlog of {} connection ends; further ones get none",
+                     path_, kMostFiles);
       return nullptr;
     }
     ++opened_;
@@ -141,7 +141,8 @@ QlogFolder::QlogFolder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (!error && ::access(path.c_str(), W_OK | X_OK) != 0) error = {errno, std::generic_category()};
-  if (!error && !std::filesystem::is_directory(path)) error = std::make_error_code(std::errc::not_a_directory);
+  if (!error && !std::filesystem::is_directory(path))
+    error = std::make_error_code(std::errc::not_a_directory);
   if (error) throw std::runtime_error(std::format("{}: {}", path, error.message()));
   writer_ = std::make_shared<Writer>(path);
 }
@@ -157,7 +158,8 @@ bool QlogFolder::finish() {
 quic::QlogOpener QlogFolder::opener() const {
   /// What a connection has said and the writer does not have yet. Handed over when the connection goes.
   struct Pending {
-    Pending(std::shared_ptr<Writer> to, std::shared_ptr<Writer::File> of) : writer(std::move(to)), file(std::move(of)) {}
+    Pending(std::shared_ptr<Writer> to, std::shared_ptr<Writer::File> of)
+        : writer(std::move(to)), file(std::move(of)) {}
     ~Pending() { hand_over(); }
     Pending(const Pending&) = delete;
     Pending& operator=(const Pending&) = delete;
@@ -193,8 +195,9 @@ quic::QlogOpener QlogFolder::opener() const {
 }
 
 void add_qlog_option(CLI::App& command, std::string& path) {
-  command.add_option("--qlog", path,
-                     "Write qlog of the QUIC connections to this folder: ID_client.sqlog and ID_server.sqlog");
+  command.add_option(
+      "--qlog", path,
+      "Write qlog of the QUIC connections to this folder: ID_client.sqlog and ID_server.sqlog");
 }
 
 }  // namespace doxlab::app

@@ -1,7 +1,8 @@
 #pragma once
-/// qlog of QUIC connections as files: ID_client.sqlog and ID_server.sqlog in one folder, where ID is the original
-/// Destination Connection ID. A server may begin anew with an ID, as it does when the first of a client's Initials is
-/// lost and it drops what the second began: then there is also ID_server-2.sqlog. A thread of its own writes them, so that connections never wait for a disk.
+/// qlog of QUIC connections as files: ID_client.sqlog and ID_server.sqlog in one folder, where ID is the
+/// original Destination Connection ID. A server may begin anew with an ID, as it does when the first of a
+/// client's Initials is lost and it drops what the second began: then there is also ID_server-2.sqlog. A
+/// thread of its own writes them, so that connections never wait for a disk.
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -25,8 +26,8 @@ class QlogFolder {
 
   /// For quic::Options, in any thread. Sinks may outlive this object; then they write nothing.
   quic::QlogOpener opener() const;
-  /// Waits until everything is on its way to the disk, and says on standard error what was left out. Sinks that are
-  /// still open write nothing any more. False if a file could not be written.
+  /// Waits until everything is on its way to the disk, and says on standard error what was left out. Sinks
+  /// that are still open write nothing any more. False if a file could not be written.
   bool finish();
 
  private:

@@ -90,7 +90,8 @@ SampleCapture::Held SampleCapture::compose(const Sample& sample) {
   if (!sample.key_log.empty()) writer_.add_secrets(sample.key_log);
   const auto add_packets = [&](const auto& packets, const std::string& note) {
     for (const auto& packet : packets)
-      writer_.add(packet, &packet == &packets.front() ? std::format("{}: {}", name, note) : std::string(), name);
+      writer_.add(packet, &packet == &packets.front() ? std::format("{}: {}", name, note) : std::string(),
+                  name);
   };
   add_packets(sample.opening, "opens its connection");
   add_packets(sample.packets, how_it_went(sample));
@@ -133,7 +134,8 @@ void SampleCapture::drop_last(std::vector<Held>& held) {
 bool SampleCapture::make_room(std::size_t bytes) {
   if (summary_.bytes + bytes > options_.limit_bytes) return false;
   while (summary_.bytes + held_bytes_ + bytes > options_.limit_bytes) {
-    auto& most = std::ranges::max_element(held_, {}, [](const auto& entry) { return entry.second.size(); })->second;
+    auto& most =
+        std::ranges::max_element(held_, {}, [](const auto& entry) { return entry.second.size(); })->second;
     drop_last(most);
     ++summary_.left_out;
   }
@@ -151,8 +153,10 @@ void SampleCapture::append(const std::string& blocks) {
   // In one piece, so that a process that is killed leaves whole blocks.
   file_.write(blocks.data(), static_cast<std::streamsize>(blocks.size()));
   file_.flush();
-  if (file_) summary_.bytes += blocks.size();
-  else summary_.error = std::format("{}: {}", options_.path, std::strerror(errno));
+  if (file_)
+    summary_.bytes += blocks.size();
+  else
+    summary_.error = std::format("{}: {}", options_.path, std::strerror(errno));
 }
 
 SampleCaptureSummary SampleCapture::finish() {

@@ -1,8 +1,8 @@
 #pragma once
-/// The packets of a run's samples in one file that Wireshark opens: lookup by lookup, each with the secrets that
-/// decrypt it before its packets, in order of time at the client. Timestamps go back where the next lookup
-/// overlapped the one before. The first packet of each has a comment with its name, "DoT/17: answered after 88.1 ms",
-/// and so has each packet that the link lost or spoiled.
+/// The packets of a run's samples in one file that Wireshark opens: lookup by lookup, each with the secrets
+/// that decrypt it before its packets, in order of time at the client. Timestamps go back where the next
+/// lookup overlapped the one before. The first packet of each has a comment with its name, "DoT/17: answered
+/// after 88.1 ms", and so has each packet that the link lost or spoiled.
 
 #include <fstream>
 #include <map>
@@ -18,8 +18,8 @@ namespace doxlab::experiment {
 /// Which samples a capture has.
 enum class CaptureChoice : std::uint8_t {
   All,
-  /// Of each transport those without an answer, and of the rest the slowest: one in a hundred of those made, at
-  /// least three. Disturbed ones come after all others.
+  /// Of each transport those without an answer, and of the rest the slowest: one in a hundred of those made,
+  /// at least three. Disturbed ones come after all others.
   Slow,
 };
 
@@ -81,10 +81,10 @@ class SampleCapture {
   std::size_t keep_each_;
   std::ofstream file_;
   std::ostringstream composed_;
-  capture::CaptureWriter writer_;              ///< into composed_
+  capture::CaptureWriter writer_;                ///< into composed_
   std::map<Transport, std::vector<Held>> held_;  ///< heaps, the next to go on top
   std::uint64_t held_bytes_ = 0;
-  bool full_ = false;                          ///< All: nothing more is written
+  bool full_ = false;  ///< All: nothing more is written
   SampleCaptureSummary summary_;
 };
 
