@@ -1,5 +1,6 @@
 #include "dissect/dns_message.hpp"
 
+#include "dissect/limits.hpp"
 #include "dns/name.hpp"
 #include "dns/scan.hpp"
 
@@ -94,7 +95,7 @@ bool is_dns_message(BytesView octets) {
 void read_dns_stream(BytesView stream, const Carrier& carrier, std::uint64_t stream_id, Layout& layout,
                      std::vector<DnsMessage>& messages) {
   constexpr std::size_t kPrefixBytes = 2;
-  for (std::size_t at = 0; stream.size() - at >= kPrefixBytes;) {
+  for (std::size_t at = 0; stream.size() - at >= kPrefixBytes && messages.size() < kMostItems;) {
     const std::size_t length = ByteReader(stream.subspan(at)).u16();
     const auto index = static_cast<std::uint32_t>(messages.size());
     const auto begin = at + kPrefixBytes;

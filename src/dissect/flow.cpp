@@ -37,19 +37,29 @@ class PathGuess {
   std::map<PathKey, SocketAddress> clients_;
 };
 
-/// A packet that is cut off gets zeros instead, so that its headers can be read; they are not taken for data.
-RawPacket read_raw(const ObservedPacket& packet) {
+/// A packet that is cut off is filled up with zeros for as long as its headers are read.
+RawPacket read_raw(const ObservedPacket& packet, Bytes& filled) {
   RawPacket raw;
   raw.ip_bytes = std::max<std::uint32_t>(packet.ip_bytes, static_cast<std::uint32_t>(packet.bytes.size()));
   raw.captured = static_cast<std::uint32_t>(packet.bytes.size());
   raw.bytes = packet.bytes;
   constexpr std::uint32_t kMaxIpBytes = 65'575;  // an IPv6 header and 65,535 octets behind it
-  if (raw.captured < raw.ip_bytes && raw.ip_bytes <= kMaxIpBytes) {
-    raw.filled = to_bytes(packet.bytes);
-    raw.filled.resize(raw.ip_bytes);
+  if (raw.captured == raw.ip_bytes || raw.ip_bytes > kMaxIpBytes) {
+    raw.headers = capture::parse_headers(raw.bytes);
+    if (raw.headers) raw.payload_length = static_cast<std::uint32_t>(raw.headers->payload.size());
+    return raw;
+  }
+  filled.assign(packet.bytes.begin(), packet.bytes.end());
+  filled.resize(raw.ip_bytes);
+  raw.headers = capture::parse_headers(filled);
+  if (!raw.headers) return raw;
+  raw.payload_length = static_cast<std::uint32_t>(raw.headers->payload.size());
+  if (raw.captured < raw.payload_offset()) {
+    raw.filled.assign(filled.begin(), filled.begin() + raw.payload_offset());
     raw.bytes = raw.filled;
   }
-  raw.headers = capture::parse_headers(raw.bytes);
+  const auto payload = raw.bytes.subspan(raw.payload_offset());
+  raw.headers->payload = payload.first(std::min<std::size_t>(payload.size(), raw.payload_length));
   return raw;
 }
 
@@ -59,8 +69,8 @@ void add_tcp(TcpDissector& tcp, const ObservedPacket& packet, const RawPacket& r
   out.segment = tcp.add({.packet = index,
                          .header = raw.bytes.subspan(header_at, raw.headers->transport_header_bytes),
                          .payload_offset = raw.payload_offset(),
-                         .payload_length = static_cast<std::uint32_t>(raw.headers->payload.size()),
-                         .payload = raw.captured_payload(),
+                         .payload_length = raw.payload_length,
+                         .payload = raw.headers->payload,
                          .source = raw.headers->source,
                          .destination = raw.headers->destination,
                          .direction = packet.direction,
@@ -74,7 +84,7 @@ bool add_quic(QuicDissector& quic, const ObservedPacket& packet, const RawPacket
   out.first_quic_packet = static_cast<std::uint32_t>(quic.packets.size());
   const bool is_quic = quic.add({.packet = index,
                                  .offset = raw.payload_offset(),
-                                 .payload = raw.captured_payload(),
+                                 .payload = raw.headers->payload,
                                  .source = raw.headers->source,
                                  .destination = raw.headers->destination,
                                  .direction = packet.direction,
@@ -102,12 +112,13 @@ Dissection dissect(std::span<const ObservedPacket> packets, const KeyLog& keys) 
   Dissection out;
   QuicDissector quic(keys, *out.budget, out.handshake);
   TcpDissector tcp(*out.budget);
+  Bytes filled;
   std::vector<RawPacket> raw;
   raw.reserve(packets.size());
   std::set<PathKey> dnscrypt_paths;
   PathGuess guess;
   for (std::uint32_t i = 0; i < packets.size(); ++i) {
-    raw.push_back(read_raw(packets[i]));
+    raw.push_back(read_raw(packets[i], filled));
     auto& here = raw.back();
     auto& packet = out.packets.emplace_back();
     packet.ip_bytes = here.ip_bytes;

@@ -60,7 +60,8 @@ struct Dissection {
 };
 
 /// Dissects packets in order of `sent`. Any number of connections may be among them. Never fails: what cannot
-/// be read is a tile that says so. Memory: some ten times the packets, and at most 64 MiB of streams.
+/// be read is a tile that says so. Memory: some ten times the packets, at most 64 MiB of streams, and
+/// kMostItems structures of each kind (limits.hpp).
 /// Lifetime: the result borrows nothing.
 Dissection dissect(std::span<const ObservedPacket> packets, const KeyLog& keys);
 

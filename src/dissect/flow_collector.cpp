@@ -12,6 +12,7 @@ constexpr std::size_t kPacketOverhead = 64, kFlowOverhead = 512;
 capture::PacketHeaders headers_of(const CapturedPacket& packet) {
   constexpr std::uint32_t kMaxIpBytes = 65'575;
   if (auto headers = capture::parse_headers(packet.bytes)) return *headers;
+  if (!packet.is_cut()) return {};
   Bytes filled = to_bytes(packet.bytes);
   filled.resize(std::clamp<std::size_t>(packet.ip_bytes, filled.size(),
                                         std::max<std::size_t>(filled.size(), kMaxIpBytes)));

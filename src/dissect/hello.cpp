@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "dissect/handshake.hpp"
+#include "dissect/limits.hpp"
 
 namespace doxlab::dissect {
 namespace {
@@ -124,7 +125,9 @@ std::string Hellos::alpn() const {
 void read_handshake_stream(BytesView stream, const Carrier& carrier, Epoch epoch, Layout& layout,
                            std::vector<HandshakeMessage>& messages, Hellos& hellos) {
   std::uint64_t at = 0;
-  while (auto message = read_handshake_message(stream, at)) {
+  while (messages.size() < kMostItems) {
+    auto message = read_handshake_message(stream, at);
+    if (!message) break;
     message->carrier = carrier;
     message->epoch = epoch;
     add_to_layout(layout, *message, static_cast<std::uint32_t>(messages.size()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dissect/http_content.hpp"
+#include "dissect/limits.hpp"
 
 namespace doxlab::dissect {
 namespace {
@@ -44,7 +45,7 @@ void read_http3_frames(BytesView stream, std::uint64_t at, const Carrier& carrie
                        HttpFindings& out, Layout& layout) {
   HttpContent content;
   std::vector<Found> found;
-  while (at < stream.size()) {
+  while (at < stream.size() && out.frames.size() < kMostItems) {
     ByteReader in(stream.subspan(at));
     HttpFrame frame{.carrier = carrier, .version = 3, .stream_id = stream_id, .offset = at};
     frame.type = in.varint();
@@ -78,7 +79,7 @@ void read_http2(BytesView stream, const Carrier& carrier, HttpFindings out, Layo
   std::vector<Found> found;
   std::uint64_t at = looks_like_http2(stream) ? kPreface.size() : 0;
   layout.add(0, at, {.kind = TileKind::Http2Preface});
-  while (stream.size() - at >= kHttp2HeaderBytes) {
+  while (stream.size() - at >= kHttp2HeaderBytes && out.frames.size() < kMostItems) {
     auto frame = read_http2_header(stream.subspan(at), at);
     frame.carrier = carrier;
     const auto behind = at + frame.header_length;

@@ -86,7 +86,7 @@ void put_quic(Tiler& tiler, const Dissection& out, const DissectedPacket& packet
   for (std::uint32_t i = 0; i < packet.quic_packets; ++i)
     put_quic_packet(tiler, out, packet.first_quic_packet + i);
   const auto end = raw.payload_offset() + static_cast<std::uint32_t>(raw.headers->payload.size());
-  const auto behind = raw.bytes.subspan(tiler.position(), end - tiler.position());
+  const auto behind = raw.bytes.first(end).subspan(std::min(tiler.position(), end));
   const bool is_padding =
       packet.quic_packets > 0 && std::ranges::all_of(behind, [](auto octet) { return octet == 0; });
   tiler.put_until(end, {.kind = is_padding ? TileKind::QuicDatagramPadding : TileKind::UdpPayload});
@@ -94,7 +94,7 @@ void put_quic(Tiler& tiler, const Dissection& out, const DissectedPacket& packet
 
 void put_datagram(Tiler& tiler, Dissection& out, const DissectedPacket& packet, const RawPacket& raw,
                   bool is_dnscrypt) {
-  const auto payload = raw.captured_payload();
+  const auto payload = raw.headers->payload;
   const bool to_server = packet.direction == link::Direction::ToServer;
   const auto port = to_server ? packet.destination.port : packet.source.port;
   const auto layout = read_datagram(out, payload, *packet.direction, port, is_dnscrypt);

@@ -61,9 +61,18 @@ class PcapSource final : public PcapReader::Source {
 }  // namespace
 
 bool PcapReader::Source::fill(std::size_t length, std::size_t kept) {
-  buffer_.resize(kept + length);
-  in_.read(reinterpret_cast<char*>(buffer_.data() + kept), static_cast<std::streamsize>(length));
-  const auto got = static_cast<std::size_t>(in_.gcount());
+  // In steps: a length that the file does not keep takes no memory.
+  constexpr std::size_t kStep = 64 << 10;
+  std::size_t got = 0;
+  buffer_.resize(kept);
+  while (got < length) {
+    const auto step = std::min(length - got, kStep);
+    buffer_.resize(kept + got + step);
+    in_.read(reinterpret_cast<char*>(buffer_.data() + kept + got), static_cast<std::streamsize>(step));
+    const auto read = static_cast<std::size_t>(in_.gcount());
+    got += read;
+    if (read < step) break;
+  }
   position_ += got;
   if (got == length) return true;
   if (got > 0) counts.ends_early = true;

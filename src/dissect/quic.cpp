@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "dissect/limits.hpp"
 #include "dissect/quic_followed.hpp"
 
 namespace doxlab::dissect {
@@ -205,6 +206,7 @@ bool QuicDissector::State::open(QuicDissector& out, std::size_t index) {
   auto& memory = followed[packet.connection];
   auto& connection = out.connections[packet.connection];
   auto& raw = kept[index];
+  if (out.frames.size() >= kMostItems) return false;
   const auto version = has_long_header(raw.octets) ? packet.version : connection.version;
   auto opened = memory.protection.open(raw.octets, raw.header, version, packet.direction);
   if (!opened) return false;

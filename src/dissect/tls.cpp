@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dissect/limits.hpp"
 #include "dissect/tls_keys.hpp"
 
 namespace doxlab::dissect {
@@ -25,7 +26,7 @@ class RecordReader {
         messages_(messages) {}
 
   void read(const StreamBuffer& stream) {
-    for (std::uint64_t at = 0; at < stream.end();) {
+    for (std::uint64_t at = 0; at < stream.end() && records_.size() < kMostItems;) {
       const auto header = stream.view({at, at + kRecordHeaderBytes});
       if (header.empty()) break;
       ByteReader in(header);
@@ -123,8 +124,9 @@ class RecordReader {
 
   void take_messages(Epoch epoch) {
     const auto& stream = out_.handshake[side(direction_)];
-    while (auto message = read_handshake_message(stream, message_at_)) {
-      if (!message->is_complete) return;
+    while (messages_.size() < kMostItems) {
+      auto message = read_handshake_message(stream, message_at_);
+      if (!message || !message->is_complete) return;
       out_.hellos.note(*message, BytesView(stream).subspan(message_at_, message->length));
       keep(*message, epoch);
       keys_.on_message(message->type);

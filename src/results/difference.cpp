@@ -68,4 +68,12 @@ std::string difference(const LossRun& one, const LossRun& other) {
   return difference(a.kernel_settings, b.kernel_settings);
 }
 
+std::string difference(const LinkSettings& link, const LinkSettings& other_link, const EndpointSettings& endpoints,
+                       const EndpointSettings& other_endpoints) {
+  if (const auto a = compact(link), b = compact(other_link); a != b) return differ("the link", a, b);
+  if (const auto a = compact(endpoints), b = compact(other_endpoints); a != b)
+    return differ("what was asked of the endpoints", a, b);
+  return {};
+}
+
 }  // namespace doxlab::results

@@ -1,5 +1,6 @@
 #include <glaze/glaze.hpp>
 
+#include "results/dropmap.hpp"
 #include "results/explanation.hpp"
 #include "results/loss.hpp"
 #include "results/pq.hpp"
@@ -28,6 +29,7 @@ std::string to_json(const QueryResult& result) { return pretty(result); }
 std::string to_json(const WarmRun& run) { return pretty(run); }
 std::string to_json(const PqRun& run) { return pretty(run); }
 std::string to_json(const LossRun& run) { return pretty(run); }
+std::string to_json(const DropmapRun& run) { return pretty(run); }
 std::string to_json(const SweepRun& run) { return pretty(run); }
 
 std::string to_json_line(const LossSample& sample) {

@@ -94,6 +94,9 @@ Result<LossSample> parse_loss_sample(std::string_view line);
 /// The first thing in which two runs differ that may not be joined, as half a sentence: "seed is 1 in one and 2 in the
 /// other". Empty if none.
 std::string difference(const LossRun& one, const LossRun& other);
+/// The same of two links and of what was asked of the endpoints.
+std::string difference(const LinkSettings& link, const LinkSettings& other_link, const EndpointSettings& endpoints,
+                       const EndpointSettings& other_endpoints);
 /// Errors: a time that is no time (negative or infinite).
 Result<void> validate(const LossSample& sample);
 

@@ -1,0 +1,12 @@
+#pragma once
+/// A drop map as text: a table of packets for each transport, and what follows under random losses.
+
+#include <string>
+
+#include "results/dropmap.hpp"
+
+namespace doxlab::report {
+
+std::string dropmap_text(const results::DropmapRun& run);
+
+}  // namespace doxlab::report
