@@ -14,7 +14,8 @@ using Run = std::function<int(const Invocation&)>;
 struct Command {
   CLI::App* app = nullptr;
   Run run;
-  bool needs_lab = true;  ///< makes namespaces and devices: root, or a user namespace where the machine allows it
+  /// Makes namespaces and devices: root, or a user namespace where the machine allows it. Asked after parsing.
+  std::function<bool()> needs_lab = [] { return true; };
   /// Runs a command of the user's, given after "--". It takes care of signals itself, so that its Invocation's
   /// `stop` is never requested, and its own failures are kWrapperFailed.
   bool runs_command = false;
@@ -29,6 +30,7 @@ Command add_warm(CLI::App& parent);
 Command add_sweep(CLI::App& parent);
 Command add_merge(CLI::App& parent);
 Command add_link(CLI::App& parent);
+Command add_explain(CLI::App& parent);
 Command add_query(CLI::App& parent);
 Command add_serve(CLI::App& parent);
 

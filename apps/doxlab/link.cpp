@@ -103,7 +103,7 @@ Command add_link(CLI::App& parent) {
       "126 if it\n"
       "cannot be executed; 125 if the link or the resolver failed. What the command leaves running ends with "
       "it.");
-  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, true, true};
+  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, [] { return true; }, true};
 }
 
 }  // namespace doxlab::app

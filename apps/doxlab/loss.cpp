@@ -7,6 +7,7 @@
 #include <memory>
 #include <print>
 
+#include "capture_options.hpp"
 #include "commands.hpp"
 #include "experiment/loss.hpp"
 #include "files.hpp"
@@ -20,6 +21,7 @@ struct LossOptions {
   LabOptions lab{kDefaultLossPercent};
   std::size_t repetitions = 300;
   std::string json, samples, shard;
+  CaptureOptions capture;
   const CLI::App* command = nullptr;
 };
 
@@ -44,7 +46,7 @@ class Progress {
 };
 
 int run(const LossOptions& options, const Invocation& invocation) {
-  const auto setup = options.lab.setup();
+  auto setup = options.lab.setup();
   const auto shard = options.shard.empty() ? std::nullopt : std::optional(parse_shard(options.shard));
   check_output(options.json);
   std::ofstream samples;
@@ -55,9 +57,11 @@ int run(const LossOptions& options, const Invocation& invocation) {
   const auto write_sample = [&](const results::LossSample& sample) {
     if (samples.is_open()) samples << results::to_json_line(sample) << '\n' << std::flush;
   };
+  Captures captures(options.capture, setup, options.repetitions / (shard ? shard->of : 1), invocation.command_line);
   Progress progress;
   auto result = experiment::run_loss(setup, options.repetitions, shard, {}, invocation.command_line,
-                                     {write_sample, std::ref(progress)}, invocation.stop);
+                                     {write_sample, std::ref(progress), captures.on_packets()}, invocation.stop);
+  const bool captured = captures.finish();
   result.options = all_lab_arguments(typed_lab_arguments(*options.command));
   if (samples.is_open()) {
     samples.close();
@@ -67,6 +71,7 @@ int run(const LossOptions& options, const Invocation& invocation) {
   }
   publish(options.json, results::to_json(result), report::loss_text(result));
   if (!result.complete) return kInterrupted;
+  if (!captured) return kFailed;
   for (const auto& [name, summary] : result.results)
     if (summary.n == 0 && summary.timeouts + summary.disturbed > 0) return kFailed;
   return kOk;
@@ -82,6 +87,7 @@ Command add_loss(CLI::App& parent) {
   command->add_option("--samples", options->samples,
                       "Write each sample to this file as it arrives, one JSON object a line, instead of into --json");
   add_shard_option(*command, options->shard);
+  options->capture.add_to(*command);
   options->lab.add_to(*command);
   options->command = command;
   command->footer(
@@ -89,6 +95,7 @@ Command add_loss(CLI::App& parent) {
       "  doxlab loss                                    2% each way, 300 lookups for each transport\n"
       "  doxlab loss --loss 5 -n 10000 --samples samples.ndjson --json out.json\n"
       "  doxlab loss --burst 1,30 --only doq,dot        bursts: bad state entered with 1%, left with 30% a packet\n"
+      "  doxlab loss --loss 5 -n 1000 --capture slow.pcapng --capture-samples slow   the tail, for Wireshark\n"
       "  doxlab loss -n 30000 --shard 2/8 --json part-2.json   the third of eight parts; doxlab merge joins them\n\n"
       "Ctrl-C ends it with what was measured. Exits with 1 if a transport got no answer at all.");
   return {command, [options](const Invocation& invocation) { return run(*options, invocation); }};

@@ -79,8 +79,8 @@ int main(int argc, char** argv) {
   parser.require_subcommand(1);
   const app::Command commands[] = {app::add_suite(parser), app::add_packets(parser), app::add_loss(parser),
                                    app::add_pq(parser),    app::add_warm(parser),    app::add_sweep(parser),
-                                   app::add_dropmap(parser), app::add_merge(parser), app::add_link(parser),    app::add_query(parser),
-                                   app::add_serve(parser)};
+                                   app::add_merge(parser), app::add_explain(parser), app::add_dropmap(parser),
+                                   app::add_link(parser),  app::add_query(parser),   app::add_serve(parser)};
   const int own = own_arguments(argc, argv, commands);
   try {
     parser.parse(own, argv);
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   const std::stop_source stop;
   const auto* chosen = std::ranges::find_if(commands, [](const auto& c) { return c.app->parsed(); });
   try {
-    if (chosen->needs_lab) net::enter_user_namespace_if_unprivileged();  // while there is one thread
+    if (chosen->needs_lab()) net::enter_user_namespace_if_unprivileged();  // while there is one thread
     if (!chosen->runs_command) watch_signals(stop);
     return chosen->run({join(argc, argv), stop.get_token(), {argv + std::min(own + 1, argc), argv + argc}});
   } catch (const app::UsageError& error) {

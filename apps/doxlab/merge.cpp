@@ -105,7 +105,7 @@ Command add_merge(CLI::App& parent) {
       "Refuses parts of different runs (version, settings, seed) and parts that overlap. Where parts are "
       "missing it writes what there\n"
       "is, says what is missing, and exits with 1.");
-  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, false};
+  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, [] { return false; }};
 }
 
 }  // namespace doxlab::app

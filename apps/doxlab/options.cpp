@@ -7,6 +7,7 @@
 
 #include "dns/message.hpp"
 #include "files.hpp"
+#include "key_log_file.hpp"
 #include "resolver/resolver.hpp"
 #include "tls/context.hpp"
 
@@ -194,6 +195,7 @@ experiment::Setup LabOptions::setup() const {
   if (reject_early_data_ && out.start != experiment::Start::EarlyData)
     throw UsageError("--reject-early-data: without --start 0rtt there is no early data to reject");
   out.do53_retransmission = from_ms(do53_retransmit_ms_);
+  out.key_log = key_log_of_environment();
   return out;
 }
 

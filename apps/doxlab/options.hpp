@@ -68,7 +68,8 @@ class LabOptions {
   explicit LabOptions(double loss_percent = 0) : link_(loss_percent) {}
   /// Adds them to a subcommand. The object must outlive the parsing.
   void add_to(CLI::App& command);
-  /// What was typed as a Setup. Errors: UsageError naming the option.
+  /// What was typed as a Setup, with the key log that the environment names. Errors: UsageError naming the option;
+  /// std::runtime_error if the key log cannot be opened.
   experiment::Setup setup() const;
 
  private:

@@ -10,6 +10,8 @@
 #include "dns/message.hpp"
 #include "files.hpp"
 #include "io/unix_clock.hpp"
+#include "key_log_file.hpp"
+#include "qlog_folder.hpp"
 #include "results/query.hpp"
 
 namespace doxlab::app {
@@ -17,7 +19,7 @@ namespace {
 
 struct QueryOptions {
   std::vector<std::string> words;
-  std::string groups, ca_file, server_name, ip, compression = "none", provider_name, provider_key, constructions;
+  std::string groups, ca_file, server_name, ip, compression = "none", provider_name, provider_key, constructions, qlog;
   double timeout_s = 5;
   std::size_t datagram_bytes = 1232;
   bool brief = false, json = false, tcp = false, no_verify = false, get = false, dnssec = false, no_padding = false;
@@ -108,6 +110,7 @@ client::LookupOptions lookup_options(const QueryOptions& options, const Question
     if (!options.groups.empty()) tls.groups = group_list(options.groups);
     if (!options.ca_file.empty()) tls.roots_pem = read_file(options.ca_file);
     tls.verify = !options.no_verify;
+    tls.key_log = key_log_of_environment();
     tls.certificate_compression = parse_compression(options.compression);
     session.tls = std::make_shared<const tls::ClientContext>(std::move(tls));
   }
@@ -179,7 +182,9 @@ void print_phases(const results::QueryResult& r) {
 
 int run(QueryOptions options, const Invocation&) {
   const auto question = read_words(options);
-  const auto lookup_with = lookup_options(options, question);
+  auto lookup_with = lookup_options(options, question);
+  std::optional<QlogFolder> qlog;
+  if (!options.qlog.empty()) lookup_with.session.quic.qlog = qlog.emplace(options.qlog).opener();
   std::random_device random;
   const auto query = dns::compose_query(question.name, *dns::parse_type(question.type),
                                         {.id = static_cast<std::uint16_t>(random()),
@@ -187,6 +192,7 @@ int run(QueryOptions options, const Invocation&) {
                                          .pad_to_multiple = has_tls(lookup_with.transport) && !options.no_padding ? 128u : 0u});
   if (!query) throw UsageError(query.error().message);
   const auto result = client::lookup(lookup_with, *query);
+  const bool logged = !qlog || qlog->finish();
   std::optional<dns::Message> message;
   std::string reason = result.reason;
   if (result.outcome == client::Outcome::Answered) {
@@ -206,7 +212,7 @@ int run(QueryOptions options, const Invocation&) {
     std::print("{}", dns::to_text(*message));
     print_phases(record);
   }
-  return message ? kOk : kFailed;
+  return message && logged ? kOk : kFailed;
 }
 
 }  // namespace
@@ -234,6 +240,7 @@ Command add_query(CLI::App& parent) {
   command->add_option("--datagram-bytes", options->datagram_bytes, "QUIC: largest UDP payload")
       ->check(CLI::Range(1200, 65000))
       ->capture_default_str();
+  add_qlog_option(*command, options->qlog);
   command->add_option("--timeout", options->timeout_s, "Seconds")->check(CLI::Range(0.01, 600.0))->capture_default_str();
   command->footer(
       "Examples:\n"
@@ -241,8 +248,9 @@ Command add_query(CLI::App& parent) {
       "  doxlab query example.com @quic://127.0.0.1:10853 --ca root.pem\n"
       "  doxlab query example.com @https://dns.example/dns-query --ip 192.0.2.1 +json\n"
       "  doxlab query example.com @sdns://AQcAAAAAAAAA... +tcp\n\n"
+      "If SSLKEYLOGFILE is set, the TLS secrets are appended to the file that it names.\n"
       "Exits with 1 if there is no answer; an answer with any RCODE is an answer.");
-  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, false};
+  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, [] { return false; }};
 }
 
 }  // namespace doxlab::app

@@ -10,8 +10,10 @@
 #include "dnscrypt/stamp.hpp"
 #include "files.hpp"
 #include "io/unix_clock.hpp"
+#include "key_log_file.hpp"
 #include "net/file_descriptor.hpp"
 #include "net/system_error.hpp"
+#include "qlog_folder.hpp"
 #include "server/server.hpp"
 
 namespace doxlab::app {
@@ -21,7 +23,7 @@ struct ServeOptions {
   ResolverOptions resolver;
   std::vector<std::string> addresses{"127.0.0.1"}, only, names;
   std::uint16_t port_offset = 0;
-  std::string certificate_file, key_file, root_file, provider_secret_file, path = "/dns-query";
+  std::string certificate_file, key_file, root_file, provider_secret_file, path = "/dns-query", qlog;
   bool early_data = false;
 };
 
@@ -62,6 +64,7 @@ server::ServerOptions server_options(const ServeOptions& options, const std::vec
   auto out = experiment::server_options(setup, chain);
   out.doh_path = options.path;
   out.early_data = options.early_data;
+  out.tls.key_log = key_log_of_environment();
   if (!options.provider_secret_file.empty() && out.dnscrypt_keys) {
     dnscrypt::ResolverKeyOptions keys;
     keys.es_versions = setup.dnscrypt_constructions;
@@ -84,15 +87,12 @@ void print_dnscrypt(const server::Server& server, const dnscrypt::ResolverKeys& 
   }
 }
 
-int run(const ServeOptions& options, const Invocation& invocation) {
-  std::vector<IpAddress> addresses;
-  for (const auto& text : options.addresses) {
-    auto address = IpAddress::parse(text);
-    if (!address) throw UsageError("--ip: " + address.error().message);
-    addresses.push_back(*address);
-  }
+void serve(const ServeOptions& options, const std::vector<IpAddress>& addresses, quic::QlogOpener&& qlog,
+           std::stop_token stop) {
   asio::io_context context(1);
-  server::Server server(context, server_options(options, addresses));
+  auto wanted = server_options(options, addresses);
+  wanted.quic.qlog = std::move(qlog);
+  server::Server server(context, std::move(wanted));
   for (const auto& address : addresses) server.listen(address, options.port_offset);
   for (const auto& bound : server.bound()) {
     const bool doh = bound.transport == Transport::Doh || bound.transport == Transport::Doh3;
@@ -104,9 +104,21 @@ int run(const ServeOptions& options, const Invocation& invocation) {
     std::println("trust anchor for clients: {}", options.root_file);
   std::println("ready");
   std::fflush(stdout);
-  const std::stop_callback on_stop(invocation.stop, [&] { asio::post(context, [&] { server.close(500ms); }); });
+  const std::stop_callback on_stop(stop, [&] { asio::post(context, [&] { server.close(500ms); }); });
   context.run();
-  return kOk;
+}
+
+int run(const ServeOptions& options, const Invocation& invocation) {
+  std::vector<IpAddress> addresses;
+  for (const auto& text : options.addresses) {
+    auto address = IpAddress::parse(text);
+    if (!address) throw UsageError("--ip: " + address.error().message);
+    addresses.push_back(*address);
+  }
+  std::optional<QlogFolder> qlog;
+  if (!options.qlog.empty()) qlog.emplace(options.qlog);
+  serve(options, addresses, qlog ? qlog->opener() : quic::QlogOpener(), invocation.stop);
+  return !qlog || qlog->finish() ? kOk : kFailed;
 }
 
 }  // namespace
@@ -127,14 +139,16 @@ Command add_serve(CLI::App& parent) {
   command->add_option("--provider-secret", options->provider_secret_file,
                       "DNSCrypt: file with the provider's secret key, made if it does not exist (default: a new key)");
   command->add_option("--write-root", options->root_file, "Write the forged root certificate here, for clients to trust");
+  add_qlog_option(*command, options->qlog);
   options->resolver.add_to(*command);
   command->footer(
       "Examples:\n"
       "  doxlab serve --port-offset 10000 --write-root root.pem\n"
       "  doxlab serve --ip 127.0.0.1 --ip ::1 --only dot,doq --retry always\n"
       "  doxlab serve --ip 127.0.0.1 --only dnscrypt --construction xsalsa20\n\n"
+      "If SSLKEYLOGFILE is set, the TLS secrets of all connections are appended to the file that it names.\n"
       "Ends in an orderly way on Ctrl-C or SIGTERM.");
-  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, false};
+  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }, [] { return false; }};
 }
 
 }  // namespace doxlab::app

@@ -121,7 +121,7 @@ void PcapngWriter::write_block(std::uint32_t type, BytesView body) {
 namespace {
 
 /// What a person should know about a packet, or nothing if it went the ordinary way.
-std::string comment_on(const RecordedPacket& packet) {
+std::string comment_on(const RecordedPacket& packet, std::string_view lookup) {
   std::string event;
   if (packet.fate != link::Fate::Delivered) {
     event = std::format("never arrived: {}", link::to_string(packet.fate));
@@ -134,8 +134,9 @@ std::string comment_on(const RecordedPacket& packet) {
   } else {
     return {};
   }
-  return std::format("{} [sample {}, {} packet {}]", event, packet.place.sample,
-                     link::to_string(packet.place.direction), packet.place.index);
+  const auto name = lookup.empty() ? std::format("sample {}", packet.place.sample) : std::string(lookup);
+  return std::format("{} [{}, {} packet {}]", event, name, link::to_string(packet.place.direction),
+                     packet.place.index);
 }
 
 }  // namespace
@@ -143,6 +144,7 @@ std::string comment_on(const RecordedPacket& packet) {
 CaptureWriter::CaptureWriter(std::ostream& out, const CaptureOptions& options)
     : vantage_(options.vantage),
       wall_clock_offset_(options.wall_clock_offset),
+      lost_after_(options.lost_after),
       writer_(out, "doxlab " DOXLAB_VERSION, options.comment) {
   if (!options.key_log.empty()) writer_.add_secrets(options.key_log);
   const bool is_client = vantage_ == Vantage::Client;
@@ -155,21 +157,23 @@ bool CaptureWriter::is_later(const Seen& a, const Seen& b) {
   return a.when != b.when ? a.when > b.when : a.order > b.order;
 }
 
-void CaptureWriter::add(RecordedPacket packet) {
+void CaptureWriter::add(RecordedPacket packet, std::string note, std::string_view lookup) {
   const auto outbound = vantage_ == Vantage::Client ? link::Direction::ToServer : link::Direction::ToClient;
   const bool is_outbound = packet.place.direction == outbound;
   if (is_outbound && packet.duplicate) return;  // the link made it: this end sent only one
-  const auto when = is_outbound ? packet.sent : packet.delivered.value_or(packet.sent);
+  const auto when = is_outbound ? packet.sent : packet.delivered.value_or(packet.sent + lost_after_);
+  const auto fate = comment_on(packet, lookup);
+  if (!note.empty() && !fate.empty()) note += "; ";
   waiting_.push_back({when, added_++, is_outbound ? PcapngWriter::Flow::Outbound : PcapngWriter::Flow::Inbound,
-                      std::move(packet)});
+                      note + fate, std::move(packet)});
   std::ranges::push_heap(waiting_, is_later);
 }
 
 void CaptureWriter::write_before(Timestamp end) {
   while (!waiting_.empty() && waiting_.front().when < end) {
     std::ranges::pop_heap(waiting_, is_later);
-    const auto& [when, order, flow, packet] = waiting_.back();
-    writer_.add_packet(interface_, to_ns(when + wall_clock_offset_), packet.bytes, flow, comment_on(packet));
+    const auto& [when, order, flow, comment, packet] = waiting_.back();
+    writer_.add_packet(interface_, to_ns(when + wall_clock_offset_), packet.bytes, flow, comment);
     ++written_;
     waiting_.pop_back();
   }

@@ -46,6 +46,9 @@ struct CaptureOptions {
   Vantage vantage = Vantage::Client;
   /// Added to the packets' timestamps: the wall clock minus the monotonic clock.
   Duration wall_clock_offset{};
+  /// Where packets to this end that never arrived stand: so long after their sending. With the delay of the link
+  /// they keep their place among their neighbours, and readers that follow a stream do not lose it.
+  Duration lost_after{};
   std::string key_log{};
   std::string comment{};  ///< of the whole capture
 };
@@ -58,8 +61,9 @@ class CaptureWriter {
 
   /// More secrets, for packets that are written later.
   void add_secrets(std::string_view key_log) { writer_.add_secrets(key_log); }
-  /// Takes a packet; it is written by write_before().
-  void add(RecordedPacket packet);
+  /// Takes a packet; it is written by write_before(). `note` goes before what its comment says of its fate;
+  /// `lookup` names the lookup there, else its sample number alone does.
+  void add(RecordedPacket packet, std::string note = {}, std::string_view lookup = {});
   /// Writes what was seen before `end`. The caller adds nothing that was seen earlier any more.
   void write_before(Timestamp end);
   std::uint64_t written() const { return written_; }
@@ -69,20 +73,21 @@ class CaptureWriter {
     Timestamp when;
     std::uint64_t order = 0;  ///< of packets seen at the same time
     PcapngWriter::Flow flow = PcapngWriter::Flow::Unknown;
+    std::string comment;
     RecordedPacket packet;
   };
   static bool is_later(const Seen& a, const Seen& b);
 
   Vantage vantage_;
-  Duration wall_clock_offset_;
+  Duration wall_clock_offset_, lost_after_;
   PcapngWriter writer_;
   std::uint32_t interface_;
   std::vector<Seen> waiting_;  ///< a heap, earliest on top
   std::uint64_t added_ = 0, written_ = 0;
 };
 
-/// Writes packets in order of time. Packets that never arrived are there too, at the time of their sending
-/// and with a comment that says what became of them.
+/// Writes packets in order of time. Packets that never arrived are there too, with a comment that says what
+/// became of them: those of this end at the time of their sending, those for it as `lost_after` says.
 void write_capture(std::ostream& out, std::span<const RecordedPacket> packets, const CaptureOptions& options);
 
 }  // namespace doxlab::capture

@@ -131,8 +131,11 @@ void read_quic_streams(Dissection& out, std::uint32_t index) {
   }
 }
 
-bool is_dnscrypt_response(BytesView payload) {
-  return starts_with(payload, kResolverMagic);
+bool shows_dnscrypt(BytesView payload) {
+  if (starts_with(payload, kResolverMagic)) return true;
+  // The first two labels of a provider's name (draft-denis-dprive-dnscrypt-11 §5.5).
+  constexpr std::string_view kCertificateName = "\x01" "2" "\x0d" "dnscrypt-cert";
+  return !std::ranges::search(payload.first(std::min<std::size_t>(payload.size(), 512)), as_bytes(kCertificateName)).empty();
 }
 
 Layout read_datagram(Dissection& out, BytesView payload, Direction direction, std::uint16_t server_port,

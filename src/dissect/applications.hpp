@@ -11,8 +11,8 @@ inline constexpr std::uint16_t kDnsPort = 53, kDotPort = 853, kHttpsPort = 443;
 void read_tcp_streams(Dissection& out, std::uint32_t connection, const KeyLog& keys);
 /// Reads the streams of a QUIC connection: DoQ or HTTP/3.
 void read_quic_streams(Dissection& out, std::uint32_t connection);
-/// True if a datagram is a DNSCrypt response; the queries of its path then are DNSCrypt too.
-bool is_dnscrypt_response(BytesView payload);
+/// True if a datagram shows that its path carries DNSCrypt: an encrypted response, or a question for the certificate.
+bool shows_dnscrypt(BytesView payload);
 /// Names a datagram that is not QUIC. `is_dnscrypt`: its path carries DNSCrypt. Empty: it is nothing known.
 Layout read_datagram(Dissection& out, BytesView payload, link::Direction direction, std::uint16_t server_port,
                      bool is_dnscrypt);

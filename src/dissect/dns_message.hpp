@@ -25,6 +25,9 @@ struct DnsMessage {
   std::string qname;        ///< presentation form; empty: no question
   std::uint16_t qtype = 0;
   std::uint32_t padding_bytes = 0;  ///< of padding options with their headers
+
+  /// Asks for a certificate of DNSCrypt v2, or brings one (draft-denis-dprive-dnscrypt-11 §5.5).
+  bool is_dnscrypt_certificate() const { return qtype == 16 && qname.starts_with("2.dnscrypt-cert."); }
 };
 
 /// Cuts the message that `octets` are, and names its octets in a layout from `begin` on. `index` is what its

@@ -132,7 +132,7 @@ Dissection dissect(std::span<const ObservedPacket> packets, const KeyLog& keys) 
       add_tcp(tcp, packets[i], here, i, packet);
     } else if (packet.protocol == Protocol::Udp && !add_quic(quic, packets[i], here, i, packet)) {
       packet.direction = guess.direction(here, packets[i].direction);
-      if (is_dnscrypt_response(here.headers->payload)) dnscrypt_paths.insert(path_of(here));
+      if (shows_dnscrypt(here.headers->payload)) dnscrypt_paths.insert(path_of(here));
     }
   }
   quic.finish();

@@ -30,7 +30,7 @@ std::vector<ObservedPacket> Flow::observe() const {
     out.push_back({.bytes = packet.bytes,
                    .ip_bytes = packet.ip_bytes,
                    .sent = from_ns(packet.time_ns),
-                   .delivered = from_ns(packet.time_ns),
+                   .delivered = packet.never_arrived ? std::nullopt : std::optional(from_ns(packet.time_ns)),
                    .direction = {}});
   return out;
 }
@@ -60,7 +60,12 @@ void FlowCollector::add(const CapturedPacket& packet) {
   }
   auto& open = flows_.back();
   open.last_ns = packet.time_ns;
-  open.flow.packets.push_back({packet.number, packet.time_ns, packet.ip_bytes, to_bytes(packet.bytes)});
+  open.flow.packets.push_back({.number = packet.number,
+                               .time_ns = packet.time_ns,
+                               .ip_bytes = packet.ip_bytes,
+                               .never_arrived = packet.comment.starts_with("never arrived") ||
+                                                packet.comment.starts_with("arrived with one bit flipped"),
+                               .bytes = to_bytes(packet.bytes)});
   const auto kept = packet.bytes.size() + kPacketOverhead;
   open.flow.bytes += kept;
   bytes_ += kept;

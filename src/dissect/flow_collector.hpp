@@ -20,6 +20,7 @@ struct FlowPacket {
   std::uint64_t number = 0;  ///< of its frame in the file
   std::uint64_t time_ns = 0;
   std::uint32_t ip_bytes = 0;
+  bool never_arrived = false;  ///< a comment of our own captures says so
   Bytes bytes;
 };
 

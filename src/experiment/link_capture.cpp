@@ -1,12 +1,13 @@
 #include "experiment/link_capture.hpp"
 
 #include <cerrno>
-#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <format>
 #include <stdexcept>
 #include <utility>
+
+#include "io/unix_clock.hpp"
 
 namespace doxlab::experiment {
 namespace {
@@ -18,11 +19,6 @@ constexpr auto kHeldBack = 500ms;
 constexpr std::size_t kBacklog = 65536;
 /// What is still on the way when the command has ended is waited for, but not for ever.
 constexpr auto kLongestSettling = 2s;
-
-Duration wall_clock_offset() {
-  const auto wall = std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());
-  return wall - monotonic_now().time_since_epoch();
-}
 
 std::ofstream open_for_writing(const std::string& path) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
@@ -36,7 +32,7 @@ LinkCapture::LinkCapture(lab::Lab& lab, const std::string& path, const std::stri
     : lab_(lab),
       path_(path),
       file_(open_for_writing(path)),
-      writer_(file_, {.wall_clock_offset = wall_clock_offset(), .comment = comment}) {
+      writer_(file_, {.wall_clock_offset = io::wall_clock_offset(), .comment = comment}) {
   lab_.keep_unknown(kBacklog);
   thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
 }

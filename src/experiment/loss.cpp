@@ -105,6 +105,7 @@ results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std
   run.complete = run_sampler(
       rig, tasks, sampling,
       [&](Sample&& sample) {
+        if (handlers.on_packets) handlers.on_packets(sample);
         run.samples.push_back(describe_loss(sample));
         if (handlers.on_sample) handlers.on_sample(run.samples.back());
       },

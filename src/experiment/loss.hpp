@@ -15,6 +15,7 @@ namespace doxlab::experiment {
 struct LossHandlers {
   std::function<void(const results::LossSample&)> on_sample;  ///< as each arrives; may be empty
   std::function<void(const SamplerStatus&)> on_status;        ///< may be empty
+  SampleHandler on_packets{};                                 ///< as each arrives; may be empty
 };
 
 /// Makes `repetitions` cold lookups for each transport of the setup, with the sample numbers from 0 on; given a

@@ -122,7 +122,8 @@ void summarize(results::PacketsSummary& summary, double round_trip_ms) {
 }  // namespace
 
 results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, const std::string& command_line,
-                                const Progress& progress, std::stop_token stop) {
+                                const Progress& progress, std::stop_token stop,
+                                const SampleHandler& on_packets) {
   results::PacketsRun run;
   run.command_line = command_line;
   run.started = std::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
@@ -137,6 +138,7 @@ results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, con
   run.complete = run_sampler(
       rig, tasks, kSampling,
       [&](Sample&& sample) {
+        if (on_packets) on_packets(sample);
         run.results[std::string(to_string(sample.task.transport))].raw.push_back(describe_packets(sample, provider));
       },
       [&](const SamplerStatus& status) {

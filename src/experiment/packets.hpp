@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <string>
 
-#include "experiment/setup.hpp"
+#include "experiment/rig.hpp"
 #include "results/run.hpp"
 
 namespace doxlab::experiment {
@@ -15,8 +15,10 @@ namespace doxlab::experiment {
 using Progress = std::function<void(std::size_t done, std::size_t of)>;
 
 /// Makes `repetitions` cold lookups for each transport of the setup. Stopped early, the run has what was
-/// measured and `complete` false. Errors: exceptions of Rig.
+/// measured and `complete` false. `on_packets` (may be empty) gets each sample as it arrives. Errors: exceptions
+/// of Rig.
 results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, const std::string& command_line,
-                                const Progress& progress, std::stop_token stop);
+                                const Progress& progress, std::stop_token stop,
+                                const SampleHandler& on_packets = {});
 
 }  // namespace doxlab::experiment

@@ -33,6 +33,10 @@ struct Sample {
   bool disturbed = false;                        ///< set by the sampler: late in every attempt
 };
 
+/// Looks at a sample, packets and all, before they are reduced to results; in the thread that runs the
+/// experiment, in order of completion.
+using SampleHandler = std::function<void(const Sample&)>;
+
 struct Pace {
   Duration interval = 15ms;        ///< between the starts of two lookups
   std::size_t in_flight = 256;     ///< at most; a lookup counts until its answer or timeout

@@ -15,4 +15,10 @@ inline transport::UnixClock unix_clock_now() {
   return {static_cast<dnscrypt::UnixSeconds>(seconds < 0 ? 0 : seconds), monotonic_now()};
 }
 
+/// What a monotonic timestamp lacks to count from 1970, as of now.
+inline Duration wall_clock_offset() {
+  const auto wall = std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());
+  return wall - monotonic_now().time_since_epoch();
+}
+
 }  // namespace doxlab::io

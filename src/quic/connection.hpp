@@ -17,12 +17,6 @@ namespace doxlab::quic {
 
 using StreamId = std::int64_t;
 
-/// A connection ID of at most 20 octets.
-struct ConnectionId {
-  Bytes octets;
-  auto operator<=>(const ConnectionId&) const = default;
-};
-
 enum class CloseKind : std::uint8_t {
   Local,            ///< close() was called here
   PeerApplication,  ///< the peer's CONNECTION_CLOSE of type 0x1d; code in its application's space

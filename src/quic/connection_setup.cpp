@@ -77,10 +77,10 @@ ngtcp2_settings ConnectionState::make_settings(ngtcp2_tstamp now) const {
   // Without this every datagram would be cut to 1200 bytes until path MTU discovery, which is off.
   settings.no_tx_udp_payload_size_shaping = 1;
   settings.no_pmtud = 1;
-  if (options_.qlog) {
+  if (qlog_) {
     settings.qlog_write = [](void* user_data, std::uint32_t, const void* data, std::size_t length) {
       const auto* self = static_cast<ConnectionState*>(user_data);
-      if (length > 0) self->options_.qlog({static_cast<const char*>(data), length});
+      if (length > 0) self->qlog_({static_cast<const char*>(data), length});
     };
   }
   return settings;
@@ -135,6 +135,7 @@ Result<std::unique_ptr<ConnectionState>> ConnectionState::make_client(const tls:
     std::unique_ptr<ConnectionState> self(new ConnectionState(options, parameters.remote));
     const ngtcp2_cid destination = random_connection_id();
     self->source_id_ = random_connection_id();
+    if (options.qlog) self->qlog_ = options.qlog({to_bytes(destination)}, false);
     const ngtcp2_callbacks callbacks = make_callbacks(false);
     ngtcp2_settings settings = self->make_settings(self->tick(now));
     if (parameters.token.size() <= kMaxClientToken) {
@@ -172,6 +173,7 @@ Result<std::unique_ptr<ConnectionState>> ConnectionState::make_server(const tls:
     self->hooks_ = parameters.hooks;
     self->key_ = parameters.key;
     self->source_id_ = random_connection_id();
+    if (options.qlog) self->qlog_ = options.qlog({to_bytes(parameters.original_destination)}, true);
     const ngtcp2_callbacks callbacks = make_callbacks(true);
     ngtcp2_settings settings = self->make_settings(self->tick(now));
     settings.token = parameters.token.data();

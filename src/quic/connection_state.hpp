@@ -159,6 +159,7 @@ class ConnectionState {
   ServerHooks* hooks_ = nullptr;
   std::uint64_t key_ = 0;
   ngtcp2_cid source_id_{};
+  QlogSink qlog_;
 
   std::map<StreamId, Stream> streams_;
   std::deque<StreamId> sendable_;

@@ -10,6 +10,21 @@
 
 namespace doxlab::quic {
 
+/// A connection ID of at most 20 octets.
+struct ConnectionId {
+  Bytes octets;
+  auto operator<=>(const ConnectionId&) const = default;
+};
+
+/// Gets the qlog of one connection as it is made: whole JSON-SEQ records (RFC 7464), in the thread that runs the
+/// connection. It is destroyed with the connection, after the last record.
+using QlogSink = std::function<void(std::string_view record)>;
+/// Called for each connection before it sends or receives anything. `original_destination` is the Destination
+/// Connection ID of the client's very first Initial, which names the connection at both ends, Retry or not (the server's qlog itself
+/// names the ID of the Retry). An
+/// empty sink: no qlog of this one.
+using QlogOpener = std::function<QlogSink(const ConnectionId& original_destination, bool is_server)>;
+
 enum class CongestionControl : std::uint8_t { Reno, Cubic, Bbr };
 
 struct Options {
@@ -29,7 +44,7 @@ struct Options {
   std::uint64_t max_streams_uni = 0;         ///< DoQ allows none (RFC 9250 §4.2); HTTP/3 needs 3
   std::uint64_t stream_window_bytes = 256 * 1024;
   std::uint64_t connection_window_bytes = 1024 * 1024;
-  std::function<void(std::string_view)> qlog;  ///< JSON-SEQ fragments as they are made; empty: no qlog
+  QlogOpener qlog;  ///< empty: no qlog
 };
 
 /// When a server asks a client to prove its address with a Retry packet (RFC 9000 §8.1.2).

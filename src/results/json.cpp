@@ -1,6 +1,7 @@
 #include <glaze/glaze.hpp>
 
 #include "results/dropmap.hpp"
+#include "results/explanation.hpp"
 #include "results/loss.hpp"
 #include "results/pq.hpp"
 #include "results/query.hpp"
@@ -23,6 +24,7 @@ std::string pretty(const Record& record) {
 }  // namespace
 
 std::string to_json(const PacketsRun& run) { return pretty(run); }
+std::string to_json(const Explanation& explanation) { return pretty(explanation); }
 std::string to_json(const QueryResult& result) { return pretty(result); }
 std::string to_json(const WarmRun& run) { return pretty(run); }
 std::string to_json(const PqRun& run) { return pretty(run); }

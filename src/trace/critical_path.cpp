@@ -8,20 +8,15 @@ namespace doxlab::trace {
 using capture::RecordedPacket;
 using link::Direction;
 
-namespace {
-
-/// The packet of `direction` delivered last among those delivered at or before `when`.
-std::optional<std::size_t> last_delivered(std::span<const RecordedPacket> packets, Direction direction, Timestamp when) {
+std::optional<std::size_t> last_delivered(std::span<const dissect::ObservedPacket> packets, Direction direction, Timestamp when) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < packets.size(); ++i) {
     const auto& p = packets[i];
-    if (p.place.direction != direction || !p.delivered || *p.delivered > when) continue;
+    if (p.direction != direction || !p.delivered || *p.delivered > when) continue;
     if (!found || *p.delivered >= *packets[*found].delivered) found = i;
   }
   return found;
 }
-
-}  // namespace
 
 Duration CriticalPath::transit() const {
   Duration sum{};
@@ -42,6 +37,11 @@ Duration CriticalPath::server_waits() const {
 }
 
 std::optional<CriticalPath> critical_path(std::span<const RecordedPacket> packets, Timestamp started,
+                                          Timestamp answered) {
+  return critical_path(dissect::observe(packets), started, answered);
+}
+
+std::optional<CriticalPath> critical_path(std::span<const dissect::ObservedPacket> packets, Timestamp started,
                                           Timestamp answered) {
   CriticalPath path;
   auto at = answered;
@@ -73,7 +73,7 @@ Volumes count_volumes(std::span<const RecordedPacket> packets, const Cut& cut) {
   for (const auto& p : packets) {
     if (p.duplicate) continue;
     const bool to_server = p.place.direction == Direction::ToServer;
-    const bool before = to_server ? p.sent < cut.to_server : p.sent <= cut.to_client;
+    const bool before = cut.is_before(p);
     auto& volume = to_server ? (before ? out.to_server : out.to_server_after)
                              : (before ? out.to_client : out.to_client_after);
     ++volume.packets;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "capture/packet.hpp"
+#include "dissect/flow.hpp"
 
 namespace doxlab::trace {
 
@@ -34,6 +35,13 @@ struct CriticalPath {
 /// Empty: no chain leads from the answer to the start (no packet delivered before `answered`).
 std::optional<CriticalPath> critical_path(std::span<const capture::RecordedPacket> packets, Timestamp started,
                                           Timestamp answered);
+/// The same of packets with known directions.
+std::optional<CriticalPath> critical_path(std::span<const dissect::ObservedPacket> packets, Timestamp started,
+                                          Timestamp answered);
+
+/// The packet of `direction` delivered last among those delivered at or before `when`, by index.
+std::optional<std::size_t> last_delivered(std::span<const dissect::ObservedPacket> packets, link::Direction direction,
+                                          Timestamp when);
 
 /// Where counting ends: packets towards the server count if sent before the packet that completed the answer
 /// was delivered, packets towards the client if sent no later than it. So the acknowledgement of the
@@ -41,6 +49,10 @@ std::optional<CriticalPath> critical_path(std::span<const capture::RecordedPacke
 struct Cut {
   Timestamp to_server = Timestamp::max();  ///< exclusive
   Timestamp to_client = Timestamp::max();  ///< inclusive
+
+  bool is_before(const capture::RecordedPacket& packet) const {
+    return packet.place.direction == link::Direction::ToServer ? packet.sent < to_server : packet.sent <= to_client;
+  }
 };
 /// The cut at the last packet of a path; without a path everything counts.
 Cut cut_at_answer(std::span<const capture::RecordedPacket> packets, const std::optional<CriticalPath>& path);

@@ -355,18 +355,50 @@ TEST(QuicHostile, TimeThatRunsBackwardsIsHarmless) {
   EXPECT_EQ(ends.client->find<Closed>(), nullptr);
 }
 
-TEST(QuicQlog, EveryFragmentIsHandedOverAndDoesNotChangeTheConversation) {
-  std::string qlog;
+TEST(QuicQlog, BothEndsHandOverWholeRecordsUnderTheNameOfTheConnection) {
+  std::map<std::pair<ConnectionId, bool>, std::string> logs;
+  std::size_t broken = 0;
   Options options;
-  options.qlog = [&](std::string_view fragment) { qlog += fragment; };
+  EndpointOptions server_options;
+  options.qlog = server_options.connection.qlog = [&](const ConnectionId& id, bool is_server) -> QlogSink {
+    return [&, log = &logs[{id, is_server}]](std::string_view record) {
+      broken += !record.starts_with('\x1e') || !record.ends_with('\n');
+      *log += record;
+    };
+  };
   {
-    Connected ends(options);
+    Connected ends(options, server_options);
     ends.connection->close(0, {}, ends.pair->now);
     ends.pair->run_for(1s);
   }
-  EXPECT_TRUE(qlog.starts_with('\x1e')) << qlog.substr(0, 80);
-  EXPECT_NE(qlog.find("packet_sent"), std::string::npos);
-  EXPECT_NE(qlog.find("packet_received"), std::string::npos);
+  EXPECT_EQ(broken, 0u);
+  ASSERT_EQ(logs.size(), 2u);
+  const auto& [client, client_log] = *logs.begin();
+  const auto& [server, server_log] = *logs.rbegin();
+  EXPECT_EQ(client.first, server.first);
+  EXPECT_FALSE(client.second);
+  EXPECT_TRUE(server.second);
+  for (const auto& [key, log] : logs) {
+    EXPECT_NE(log.find("packet_sent"), std::string::npos);
+    EXPECT_NE(log.find("packet_received"), std::string::npos);
+  }
+}
+
+TEST(QuicQlog, RetryKeepsTheNameAndAnEmptySinkMeansNone) {
+  std::map<std::pair<ConnectionId, bool>, int> opened;
+  Options options;
+  EndpointOptions server_options;
+  server_options.retry = RetryPolicy::Always;
+  options.qlog = server_options.connection.qlog = [&](const ConnectionId& id, bool is_server) -> QlogSink {
+    ++opened[{id, is_server}];
+    return {};
+  };
+  {
+    Connected ends(options, server_options);
+    ends.pair->run_for(1s);
+  }
+  ASSERT_EQ(opened.size(), 2u);
+  EXPECT_EQ(opened.begin()->first.first, opened.rbegin()->first.first);
 }
 
 TEST(QuicMigration, PortChangeInTheMiddleIsFollowed) {

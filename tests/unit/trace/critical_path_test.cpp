@@ -62,7 +62,7 @@ TEST(CriticalPath, LostPacketsAreNoPartOfIt) {
 TEST(CriticalPath, NoneWithoutAnAnswer) {
   const std::vector packets = {packet(Direction::ToServer, 0ms, 20ms)};
   EXPECT_FALSE(critical_path(packets, kStart, kStart + 40ms));
-  EXPECT_FALSE(critical_path({}, kStart, kStart + 40ms));
+  EXPECT_FALSE(critical_path(std::vector<capture::RecordedPacket>{}, kStart, kStart + 40ms));
 }
 
 TEST(CriticalPath, PacketsAfterTheAnswerDoNotCount) {

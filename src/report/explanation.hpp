@@ -1,0 +1,13 @@
+#pragma once
+/// An explained lookup for a terminal: its packets, its time, its bytes, what was found.
+
+#include <string>
+
+#include "results/explanation.hpp"
+
+namespace doxlab::report {
+
+/// Lines of at most 140 columns or so, the longest being those of packets.
+std::string explanation_text(const results::Explanation& explanation);
+
+}  // namespace doxlab::report
