@@ -102,8 +102,10 @@ class Map {
     std::vector<MetEvent> lookups;
     std::vector<Sample> samples;
     std::optional<std::size_t> chosen;
+    Needs needs;  // of the chosen one
   };
 
+  void check_pairs() const;
   bool measure(std::vector<Entry>& entries, bool keeps_samples);
   bool run(std::span<const Task> tasks, const std::function<void(Sample&&)>& on_sample);
   void describe_rows();
@@ -156,6 +158,7 @@ bool Map::measure_references() {
     out.round_trips = row.round_trips;
     if (!here.chosen) continue;
     const auto& sample = here.samples[*here.chosen];
+    here.needs = DissectedSample(sample, setup_.link).needs();
     for (const auto i : packets_that_matter(sample, setup_.timeout))
       ++(sample.packets[i].place.direction == Direction::ToServer ? out.pkts_c2s : out.pkts_s2c);
   }
@@ -179,9 +182,22 @@ bool Map::measure_rows() {
                        .row = {}});
     }
   }
+  if (options_.pairs) check_pairs();
   const bool finished = measure(rows_, true);
   describe_rows();
   return finished;
+}
+
+/// Before the rows are measured: losses add few packets to those of the reference.
+void Map::check_pairs() const {
+  std::map<Transport, std::size_t> packets;
+  for (const auto& entry : rows_)
+    if (!entry.after_answer && may_pair(entry.places.front())) ++packets[entry.transport];
+  std::size_t pairs = 0;
+  for (const auto& [transport, count] : packets) pairs += count * (count - 1) / 2;
+  if (pairs > kMostPairs)
+    throw std::invalid_argument(
+        std::format("--pairs: {} pairs of packets, more than {}; narrow it with --only", pairs, kMostPairs));
 }
 
 bool Map::measure(std::vector<Entry>& entries, bool keeps_samples) {
@@ -211,10 +227,10 @@ void Map::describe_rows() {
     const auto chosen = typical(entry.lookups);
     if (!chosen) continue;
     const auto& sample = entry.samples[*chosen];
-    const DissectedSample taken_apart(sample);
+    const DissectedSample taken_apart(sample, setup_.link);
     const auto index = packet_at(sample, entry.places.front()).value();
     entry.row.packets = {taken_apart.describe(index)};
-    if (is_lost) entry.row.recovery = taken_apart.recovery(index);
+    if (is_lost) taken_apart.add_recovery(entry.row, index, references_[entry.transport].needs);
   }
 }
 
@@ -224,7 +240,7 @@ bool Map::measure_pairs() {
     if (entry.after_answer || !chosen || !may_pair(entry.places.front())) continue;
     const auto& sample = entry.samples[*chosen];
     const auto first = packet_at(sample, entry.places.front()).value();
-    const DissectedSample taken_apart(sample);
+    const DissectedSample taken_apart(sample, setup_.link);
     for (const auto i : packets_that_matter(sample, setup_.timeout)) {
       if (i <= first || !may_pair(sample.packets[i].place)) continue;
       pairs_.push_back({.transport = entry.transport,
@@ -235,9 +251,6 @@ bool Map::measure_pairs() {
                         .row = {.packets = {entry.row.packets.front(), taken_apart.describe(i)}}});
     }
   }
-  if (pairs_.size() > kMostPairs)
-    throw std::invalid_argument(
-        std::format("--pairs: {} pairs of packets, more than {}; narrow it with --only", pairs_.size(), kMostPairs));
   const bool finished = measure(pairs_, false);
   for (auto& entry : pairs_) summarize_row(entry.row, entry.lookups, reference_ms(entry.transport));
   return finished;

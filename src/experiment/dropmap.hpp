@@ -33,7 +33,7 @@ inline constexpr std::uint64_t kMostPairedPackets = 40, kMostPairs = 4000;
 /// duplicates, corruption and reordering of the setup's link are taken out. A row is a packet that was sent
 /// before the answer was delivered, in the reference lookup with the median time; pairs are a packet and one
 /// sent later, in the lookup that lost the first. Stopped early, the run has the rows that were measured and
-/// `complete` false. Errors: exceptions of Rig; std::invalid_argument if there are more than kMostPairs.
+/// `complete` false. Errors: exceptions of Rig; std::invalid_argument if the reference has more than kMostPairs.
 results::DropmapRun run_dropmap(const Setup& setup, const DropmapOptions& options, const std::string& command_line,
                                 const Progress& progress, std::stop_token stop);
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <format>
 
-#include "experiment/packet_text.hpp"
+#include "experiment/recovery.hpp"
+#include "trace/carried.hpp"
 #include "trace/critical_path.hpp"
 
 namespace doxlab::experiment {
@@ -108,24 +109,35 @@ void add_leaves(std::vector<LossLeaf>& leaves, std::size_t lost, std::span<const
     if (counts(lookup)) leaves.push_back({lost, lookup.sent, lookup.ms, 1.0 / static_cast<double>(used)});
 }
 
-DissectedSample::DissectedSample(const Sample& sample) : sample_(sample), packets_(sample.opening) {
+DissectedSample::DissectedSample(const Sample& sample, const link::Impairments& link)
+    : sample_(sample), packets_(sample.opening) {
   packets_.insert(packets_.end(), sample.packets.begin(), sample.packets.end());
+  observed_ = dissect::observe(packets_);
   dissect::KeyLog keys;
   keys.add(sample.key_log);
-  dissection_ = dissect::dissect(dissect::observe(packets_), keys);
+  dissection_ = dissect::dissect(observed_, keys);
+  const auto& result = sample.result;
+  if (result.answered)
+    causes_ = trace::find_causes(dissection_, observed_, result.started, *result.answered, link.one_way_delay);
+}
+
+Needs DissectedSample::needs() const {
+  return causes_ ? needs_of(*causes_) : Needs{};
 }
 
 results::DropmapPacket DissectedSample::describe(std::size_t index) const {
   const auto& packet = sample_.packets[index];
   return {.direction = std::string(link::to_string(packet.place.direction)),
           .index = packet.place.index,
-          .carried = describe_packet(dissection_, sample_.opening.size() + index),
+          .carried = trace::describe_packet(dissection_, sample_.opening.size() + index),
           .ip_bytes = packet.bytes.size(),
           .sent_ms = to_ms(packet.sent - sample_.result.started)};
 }
 
-std::string DissectedSample::recovery(std::size_t index) const {
-  return describe_recovery(dissection_, packets_, sample_.opening.size() + index);
+void DissectedSample::add_recovery(results::DropmapRow& row, std::size_t index, const Needs& usual) const {
+  row.recovery = describe_recovery(dissection_, observed_, sample_.opening.size() + index, causes_ ? &*causes_ : nullptr,
+                                   usual);
+  if (causes_) row.waits_ms = waits_ms(*causes_);
 }
 
 }  // namespace doxlab::experiment

@@ -7,7 +7,9 @@
 
 #include "dissect/flow.hpp"
 #include "experiment/expected.hpp"
+#include "experiment/recovery.hpp"
 #include "experiment/rig.hpp"
+#include "trace/causes.hpp"
 
 namespace doxlab::experiment {
 
@@ -33,16 +35,21 @@ MetEvent met_event(const Sample& sample, std::span<const link::PacketPlace> plac
 /// A sample with its packets taken apart.
 class DissectedSample {
  public:
-  explicit DissectedSample(const Sample& sample);
+  /// Lifetime: `sample` outlives this object.
+  DissectedSample(const Sample& sample, const link::Impairments& link);
   /// `index`: of a packet of the sample.
   results::DropmapPacket describe(std::size_t index) const;
-  /// How what packet `index` carried came after all.
-  std::string recovery(std::size_t index) const;
+  /// How what the lost packet `index` carried came after all, and what the lookup waited for.
+  void add_recovery(results::DropmapRow& row, std::size_t index, const Needs& usual) const;
+  /// What its round trips were for; nothing without an answer.
+  Needs needs() const;
 
  private:
   const Sample& sample_;
   std::vector<capture::RecordedPacket> packets_;  // opening first
+  std::vector<dissect::ObservedPacket> observed_;
   dissect::Dissection dissection_;
+  std::optional<trace::Causes> causes_;
 };
 
 /// Fills times, counts and outcome of a row from its lookups. `reference_ms` may be empty.

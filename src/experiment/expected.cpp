@@ -55,6 +55,9 @@ results::DropmapExpected expect_under_loss(std::span<const LossLeaf> leaves, dou
     masses.push_back({leaf.ms.value_or(kNoAnswer), probability});
   }
   out.not_explained = std::max(0.0, 1 - explained);
+  // Leaves overlap a little where the number of packets differs from lookup to lookup.
+  if (explained > 1)
+    for (auto& mass : masses) mass.probability /= explained;
   const auto fastest = with(masses, {least_ms, out.not_explained}), slowest = with(masses, {kNoAnswer, out.not_explained});
   for (const double p : kQuantiles) {
     const auto low = quantile_of(fastest, p), high = quantile_of(slowest, p);

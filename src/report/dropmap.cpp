@@ -33,6 +33,12 @@ std::string name_of(const results::DropmapPacket& packet) {
   return std::format("{} {}", packet.direction == "c2s" ? "c→s" : "s→c", packet.index);
 }
 
+/// Long lists of frames are in the JSON.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kMost = 90;
+  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+}
+
 std::string recovered(const DropmapRow& row) {
   if (row.after_answer) return row.recovery.empty() ? "after the answer" : "after the answer; " + row.recovery;
   if (row.no_answer > 0 && !row.ms) return std::format("{}: {}", row.outcome, row.reason);
@@ -59,7 +65,7 @@ std::string rows_text(const DropmapSummary& summary) {
   for (const auto& row : summary.rows) {
     const auto& packet = row.packets.front();
     table.add_row({name_of(packet), std::format("{:.1f}", packet.sent_ms), std::to_string(packet.ip_bytes), cost(row),
-                   row.round_trips ? std::to_string(*row.round_trips) : "-", packet.carried, recovered(row)});
+                   row.round_trips ? std::to_string(*row.round_trips) : "-", shortened(packet.carried), recovered(row)});
   }
   return table.to_text();
 }
@@ -77,7 +83,7 @@ std::string pairs_text(const DropmapSummary& summary) {
   for (const auto& row : sorted)
     if (row.lost_ms)  // the others are those above
       table.add_row({name_of(row.packets[0]), name_of(row.packets[1]), cost(row),
-                     std::format("{} | {}", row.packets[0].carried, row.packets[1].carried)});
+                     std::format("{} | {}", shortened(row.packets[0].carried), shortened(row.packets[1].carried))});
   return std::format("\nOf {} pairs {} had no answer; the dearest of the others:\n{}", summary.pairs.size(), died,
                      table.to_text());
 }

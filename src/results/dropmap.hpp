@@ -38,6 +38,8 @@ struct DropmapRow {
   std::optional<double> lost_ms;   ///< `ms` minus the reference's
   std::optional<std::uint64_t> round_trips;
   std::uint64_t pkts = 0;          ///< of both directions until the answer, or the timeout; those lost included
+  /// Milliseconds that the typical of these lookups waited for timers or without a known reason, by cause.
+  std::map<std::string, double> waits_ms;
   std::string recovery;            ///< how what was lost came after all, for people
 };
 
@@ -62,7 +64,9 @@ struct ExpectedQuantile {
 struct DropmapExpected {
   double loss_percent = 0;         ///< each direction
   std::uint64_t order = 1;         ///< up to so many losses in a lookup are in it
-  std::vector<double> by_losses;   ///< probability of no loss, of one, of two
+  /// Probability of no loss, of one, of two. Their sum is a little off where acknowledgements come in different
+  /// numbers from lookup to lookup.
+  std::vector<double> by_losses;
   double not_explained = 0;        ///< of more losses, and of rows that are missing
   double no_answer = 0;            ///< of the explained: without an answer
   std::vector<ExpectedQuantile> quantiles;

@@ -57,6 +57,8 @@ TEST(Dropmap, LostSynCostsASecondAndAServersFlightIsRecovered) {
   const auto& syn = dot["rows"].get_array().front();
   EXPECT_EQ(test::text(packet_of(syn), "carried"), "SYN");
   EXPECT_THAT(test::number(syn, "lost_ms"), AllOf(Ge(990), Le(1100)));
+  EXPECT_THAT(test::text(syn, "recovery"), HasSubstr("SYN retransmission"));
+  EXPECT_THAT(test::number(syn["waits_ms"], "syn_retransmission"), AllOf(Ge(990), Le(1100)));
   const auto* hello = row_with(dot, "ServerHello");
   ASSERT_NE(hello, nullptr);
   EXPECT_EQ(test::text(*hello, "outcome"), "answered");
@@ -130,6 +132,15 @@ TEST(Dropmap, PredictsWhatRandomLossesCost) {
   EXPECT_EQ(compared, 4u);
 }
 
+TEST(Dropmap, TooManyPairsAreRefused) {
+  const auto finished = test::run_program(
+      test::doxlab({"dropmap", "--pairs", "-n", "1", "--references", "1", "--chain-bytes", "60000", "--only",
+                    "dot,doh,doh3,doq"}),
+      120s);
+  EXPECT_EQ(finished.status, 2) << finished;
+  EXPECT_THAT(finished.errors, HasSubstr("narrow it with --only"));
+}
+
 TEST(Dropmap, ComparesWithRunsOfTheSameSettingsOnly) {
   const test::TemporaryFolder folder;
   const auto loss = test::run_program(
@@ -149,7 +160,10 @@ TEST(Dropmap, ComparesWithRunsOfTheSameSettingsOnly) {
 }
 
 TEST(Dropmap, WrongUseIsSaidBeforeAnythingIsMeasured) {
-  for (const auto& arguments : {std::vector<std::string>{"--flip", "--dup"}, {"--burst", "1,30"}, {"--reorder", "1"}, {"--flip", "--measure", "5"}}) {
+  for (const auto& arguments : {std::vector<std::string>{"--flip", "--dup"},
+                                {"--burst", "1,30"},
+                                {"--reorder", "1"},
+                                {"--flip", "--measure", "5"}}) {
     auto all = arguments;
     all.insert(all.begin(), "dropmap");
     const auto finished = test::run_program(test::doxlab(all), 60s);

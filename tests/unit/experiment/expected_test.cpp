@@ -93,6 +93,15 @@ TEST(Expected, LookupsWithTheSameLossesShareTheirLeaf) {
   EXPECT_NEAR(expected.not_explained, 0, 1e-12);
 }
 
+TEST(Expected, LeavesThatOverlapAreScaled) {
+  // Half of the references sent a packet less.
+  const LossLeaf leaves[] = {{0, 2, 10.0, 0.5}, {0, 1, 10.0, 0.5}, {1, 2, 50.0}, {1, 2, 50.0}, {1, 2, 50.0}};
+  const auto expected = expect_under_loss(leaves, 0.5, 10);
+  EXPECT_EQ(expected.not_explained, 0);
+  for (const auto& quantile : expected.quantiles) EXPECT_TRUE(quantile.is_decided);
+  EXPECT_EQ(expected.quantiles[0].low_ms, 50);
+}
+
 TEST(Expected, AgreesWithSimulatedLookups) {
   const auto seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
