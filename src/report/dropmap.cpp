@@ -110,6 +110,7 @@ std::string expected_text(const results::DropmapRun& run) {
     std::vector<std::string> row = {summary.transport, share(0), share(1), share(2),
                                     std::format("{:.2f}%", e.not_explained * 100)};
     for (const auto& q : e.quantiles) row.push_back(expected_ms(q, run.endpoints.timeout_s));
+    row.resize(columns.size(), "-");
     table.add_row(row);
     if (!summary.measured) continue;
     row = {"  measured", "", "", "", std::format("n={}", summary.measured->n + summary.measured->timeouts)};
@@ -118,6 +119,7 @@ std::string expected_text(const results::DropmapRun& run) {
       row.push_back(same == summary.measured->quantiles.end() ? "-"
                                                               : quantile_text(*same, run.endpoints.timeout_s));
     }
+    row.resize(columns.size(), "-");
     table.add_row(row);
   }
   if (!has_any) return {};
