@@ -48,6 +48,8 @@ class Progress {
 int run(const LossOptions& options, const Invocation& invocation) {
   auto setup = options.lab.setup();
   const auto shard = options.shard.empty() ? std::nullopt : std::optional(parse_shard(options.shard));
+  if (!options.samples.empty() && options.samples == options.json)
+    throw UsageError("--samples and --json: the same file");
   check_output(options.json);
   std::ofstream samples;
   if (!options.samples.empty()) {

@@ -163,6 +163,17 @@ void LabOptions::add_to(CLI::App& command) {
                    "As the published measurement was set: Retry on for DoH3 and off for DoQ, 1280-byte QUIC datagrams");
 }
 
+/// QUIC's datagrams are never fragmented (RFC 9000 §14), so that what the link counts is what was sent.
+static void check_datagrams(const experiment::Setup& setup) {
+  if (std::ranges::none_of(setup.transports, is_quic)) return;
+  const std::size_t headers = setup.ipv6 ? 48 : 28;
+  const auto largest = std::max(setup.client_quic.datagram_bytes, setup.server_quic.datagram_bytes);
+  if (largest + headers > setup.link.mtu)
+    throw UsageError(std::format("--mtu {}: QUIC datagrams of {} bytes do not fit with {} bytes of headers, and must not be "
+                                 "fragmented (RFC 9000 section 14); add --datagram-bytes {} or less",
+                                 setup.link.mtu, largest, headers, setup.link.mtu - headers));
+}
+
 experiment::Setup LabOptions::setup() const {
   experiment::Setup out;
   if (as_published_) experiment::set_as_published(out);
@@ -196,6 +207,7 @@ experiment::Setup LabOptions::setup() const {
     throw UsageError("--reject-early-data: without --start 0rtt there is no early data to reject");
   out.do53_retransmission = from_ms(do53_retransmit_ms_);
   out.key_log = key_log_of_environment();
+  check_datagrams(out);
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <format>
 #include <numeric>
+#include <set>
 
 #include "experiment/describe.hpp"
 #include "stats/proportion.hpp"
@@ -48,6 +49,17 @@ results::QuantileEstimate describe(const stats::QuantileEstimate& estimate) {
   if (!estimate.interval->low.at_least) out.low_ms = estimate.interval->low.value;
   if (!estimate.interval->high.at_least) out.high_ms = estimate.interval->high.value;
   return out;
+}
+
+/// Of an interrupted run. What was in flight is the slow and the lost, so that the rest would look better than it is:
+/// only the sample numbers count that come before the first with an unfinished lookup, on all transports alike.
+void drop_beyond_first_unfinished(std::vector<results::LossSample>& samples, std::span<const Task> tasks) {
+  std::set<std::pair<std::string_view, std::uint64_t>> finished;
+  for (const auto& sample : samples) finished.emplace(sample.transport, sample.sample);
+  const auto unfinished = std::ranges::find_if(
+      tasks, [&](const Task& task) { return !finished.contains({to_string(task.transport), task.sample}); });
+  if (unfinished == tasks.end()) return;
+  std::erase_if(samples, [&](const auto& sample) { return sample.sample >= unfinished->sample; });
 }
 
 }  // namespace
@@ -115,6 +127,7 @@ results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std
       },
       stop);
 
+  if (!run.complete) drop_beyond_first_unfinished(run.samples, tasks);
   // Ordered by transport and sample: the file does not depend on which lookup happened to end first.
   std::ranges::sort(run.samples, {}, [](const auto& s) { return std::pair(s.transport, s.sample); });
   for (auto t : setup.transports) {

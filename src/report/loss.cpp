@@ -51,7 +51,7 @@ std::string loss_text(const results::LossRun& run) {
   }
   if (!run.precision.within_1_ms) out += "WARNING: the link was more than 1 ms late at p99; times of this run are not to be trusted\n";
   if (!run.complete)
-    out += run.parts.empty() ? "INTERRUPTED: only what was measured until then is here\n" : "INCOMPLETE: samples of some parts are missing\n";
+    out += run.parts.empty() ? "INTERRUPTED: only lookups before the first that was not finished count, as many of each transport\n" : "INCOMPLETE: samples of some parts are missing\n";
   return out;
 }
 

@@ -63,7 +63,7 @@ TEST(Explain, EveryTransportUnderLossIsExplained) {
   experiment::Setup setup;
   experiment::set_as_published(setup);
   setup.link.loss_probability = 0.05;
-  constexpr std::uint64_t kEach = 120;
+  constexpr std::uint64_t kEach = 60;
   std::size_t answered = 0, unexplained = 0;
   for_each_analysis(setup, kEach, [&](const Sample& sample, const Analysis& analysis) {
     const auto name = std::string(display_name(sample.task.transport)) + "/" + std::to_string(sample.task.sample);

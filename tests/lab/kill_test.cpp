@@ -215,8 +215,13 @@ TEST(InterruptedOnce, LossRunKeepsTheSamplesInItsFile) {
   const auto result = test::parse_json(folder.read("out.json"));
   EXPECT_FALSE(result["complete"].get<bool>());
   double answered = 0;
-  for (const auto& [transport, summary] : result["results"].get_object())
+  std::set<double> lookups;
+  for (const auto& [transport, summary] : result["results"].get_object()) {
     answered += test::number(summary, "n");
+    lookups.insert(test::number(summary, "n") + test::number(summary, "timeouts") + test::number(summary, "disturbed"));
+  }
+  // What was in flight is the slow and the lost: only what is complete on all transports is summarised.
+  EXPECT_EQ(lookups.size(), 1u) << "as many lookups of each transport";
   // Every line is whole, and all that was summarised is there.
   std::istringstream lines(folder.read("samples"));
   double written = 0;
@@ -224,7 +229,7 @@ TEST(InterruptedOnce, LossRunKeepsTheSamplesInItsFile) {
     const auto sample = test::parse_json(line);
     written += test::text(sample, "outcome") == "answered" && !sample["disturbed"].get<bool>();
   }
-  EXPECT_EQ(written, answered);
+  EXPECT_GE(written, answered);
   EXPECT_GT(written, 0);
 }
 
