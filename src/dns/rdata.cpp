@@ -52,6 +52,29 @@ bool names_are_sound(BytesView message, const RecordView& record, std::size_t& e
   return true;
 }
 
+/// Checks the lengths inside of rdata that libknot's printer believes: NSEC3 (RFC 5155 §3.2), NSEC3PARAM (§4.2),
+/// TSIG (RFC 8945 §4.2). Behind a length beyond the end it would read on and on.
+bool lengths_are_sound(BytesView message, const RecordView& record) {
+  ByteReader in(record.rdata);
+  switch (record.type) {
+    case KNOT_RRTYPE_NSEC3:
+    case KNOT_RRTYPE_NSEC3PARAM:
+      in.skip(4);  // algorithm, flags, iterations
+      in.skip(in.u8());
+      if (record.type == KNOT_RRTYPE_NSEC3) in.skip(in.u8());
+      return in.ok();
+    case KNOT_RRTYPE_TSIG:
+      in.skip(check_name(message, record.rdata_offset, record.end()).value_or(record.rdata.size() + 1));
+      in.skip(8);  // time, fudge
+      in.skip(in.u16());
+      in.skip(4);  // original ID, error
+      in.skip(in.u16());
+      return in.ok();
+    default:
+      return true;
+  }
+}
+
 /// Text of the only rdata of `rrset`, or nothing if libknot cannot print it.
 std::string dump(const knot_rrset_t* rrset, bool generic) {
   constexpr std::size_t kMaxText = 1 << 20;  // 65,535 octets take at most four characters each, and quotes
@@ -83,6 +106,7 @@ Result<std::string> rdata_to_text(BytesView message, const RecordView& record, s
       position != record.end()) {
     return fail("rdata does not fit its type");
   }
+  if (!lengths_are_sound(message, record)) return dump(parsed.get(), true);
   auto text = dump(parsed.get(), false);
   return text.empty() ? dump(parsed.get(), true) : text;
 }

@@ -54,6 +54,31 @@ TEST(HostileMessages, EveryPrefixOfAnAnswerIsRefused) {
   }
 }
 
+TEST(HostileMessages, LengthsInsideOfRdataStayInside) {
+  // libknot's printer believes these: behind one that is too long it read until the process died.
+  const std::pair<std::uint16_t, Bytes> unsound[] = {
+      {50, {1, 0, 0, 7, 101, 'x', 'y', 3}},                       // NSEC3: salt
+      {50, {1, 0, 0, 7, 1, 's', 20, 'h'}},                        // NSEC3: next hashed owner
+      {51, {1, 0, 0, 7, 9, 's'}},                                 // NSEC3PARAM: salt
+      {250, {1, 'a', 0, 0, 0, 0, 0, 0, 1, 0, 5, 0, 99, 'm'}},     // TSIG: MAC
+      {250, {1, 'a', 0, 0, 0, 0, 0, 0, 1, 0, 5, 0, 1, 'm', 0, 1, 0, 0, 0, 8, 'o'}},  // TSIG: other data
+  };
+  for (const auto& [type, rdata] : unsound) {
+    const auto wire = WireBuilder(1, 0x8000, {0, 1, 0, 0}).name("a.").record(type, 60, rdata).bytes();
+    const auto message = parse_message(wire);
+    ASSERT_TRUE(message) << type << " " << message.error().message;
+    EXPECT_TRUE(message->answer[0].rdata.starts_with("\\# ")) << message->answer[0].rdata;
+  }
+  const auto sound = WireBuilder(1, 0x8000, {0, 2, 0, 0})
+                         .name("a.").record(50, 60, {1, 0, 0, 7, 1, 0xab, 5, 1, 2, 3, 4, 5, 0, 1, 0x40})
+                         .name("a.").record(51, 60, {1, 0, 0, 7, 0})
+                         .bytes();
+  const auto message = parse_message(sound);
+  ASSERT_TRUE(message);
+  EXPECT_THAT(message->answer[0].rdata, ::testing::AllOf(::testing::StartsWith("1 0 7 AB "), ::testing::EndsWith(" A")));
+  EXPECT_EQ(message->answer[1].rdata, "1 0 7 -");
+}
+
 TEST(HostileMessages, SixteenThousandEmptyOptions) {
   Bytes options;
   for (int i = 0; i < 16'000; ++i) options.insert(options.end(), {0, static_cast<std::uint8_t>(i % 20), 0, 0});
