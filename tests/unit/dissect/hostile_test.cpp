@@ -181,8 +181,11 @@ TEST_P(HostileCapture, AnyOrderOfPacketsKeepsTheSums) {
   }
 }
 
-TEST_P(HostileCapture, WrongSecretsLeaveCiphertextWithItsName) {
-  if (!is_encrypted(GetParam())) GTEST_SKIP() << "nothing is protected";
+class ProtectedCapture : public testing::TestWithParam<Transport> {};
+INSTANTIATE_TEST_SUITE_P(Dissect, ProtectedCapture, testing::Values(Transport::Dot, Transport::Doq),
+                         [](const auto& transport) { return std::string(to_string(transport.param)); });
+
+TEST_P(ProtectedCapture, WrongSecretsLeaveCiphertextWithItsName) {
   const auto lookup = small_lookup(GetParam());
   // The right sessions with other secrets: labels and random stay, the secrets' digits move.
   std::string wrong;
