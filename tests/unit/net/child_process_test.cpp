@@ -104,8 +104,10 @@ int processes_with(const std::string& text) {
   int found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "cmdline");
-    const std::string line(std::istreambuf_iterator<char>(file), {});
-    found += line.contains(text);
+    try {
+      found += std::string(std::istreambuf_iterator<char>(file), {}).contains(text);
+    } catch (const std::ios_base::failure&) {  // it ended between opening and reading
+    }
   }
   return found;
 }
