@@ -3,6 +3,7 @@
 #include <format>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <print>
 
 #include "commands.hpp"
@@ -62,9 +63,10 @@ int explain_sample(const ExplainOptions& options, const Invocation& invocation) 
 /// Explains flow by flow, so that a file of any size takes bounded memory.
 class CaptureExplainer {
  public:
-  CaptureExplainer(const ExplainOptions& options, const Invocation& invocation) : options_(options), invocation_(invocation) {
+  CaptureExplainer(const ExplainOptions& options, const Invocation& invocation)
+      : options_(options), invocation_(invocation), text_(options.json == "-" ? stderr : stdout) {
     if (!options.keys.empty()) more_keys_ = read_file(options.keys);
-    if (!options.json.empty()) check_output(options.json);
+    check_output(options.json);
   }
 
   int run() {
@@ -72,49 +74,54 @@ class CaptureExplainer {
     if (!in) throw UsageError(std::format("{}: {}", options_.file, std::generic_category().message(errno)));
     auto reader = dissect::PcapReader::open(in);
     if (!reader) throw std::runtime_error(std::format("{}: {}", options_.file, reader.error().message));
-    reader_ = &*reader;
-    dissect::FlowCollector collector([this](dissect::Flow&& flow) { explain(flow); });
+    dissect::FlowCollector collector([&](dissect::Flow&& flow) { explain(flow, reader->keys()); });
     std::string damage;
     while (!invocation_.stop.stop_requested()) {
       const auto packet = reader->next();
-      if (!packet) {
-        damage = packet.error().message;
-        break;
-      }
-      if (!*packet) break;
+      if (!packet) damage = packet.error().message;
+      if (!packet || !*packet) break;
       collector.add(**packet);
     }
     collector.finish();
-    if (!options_.json.empty()) write_output(options_.json, json_.empty() ? "" : json_);
+    if (!options_.json.empty()) write_output(options_.json, std::format("[{}]\n", json_));
     return finish(reader->counts(), damage);
   }
 
  private:
-  void explain(const dissect::Flow& flow) {
+  void explain(const dissect::Flow& flow, const dissect::KeyLog& keys) {
     if (explained_ == options_.most) {
       ++left_out_;
       return;
     }
-    auto keys = reader_->keys();
-    keys.add(more_keys_);
-    auto explanation = experiment::explain_flow(flow, keys);
+    auto explanation = experiment::explain_flow(flow, with_more_keys(keys));
     if (!explanation) {
       ++not_understood_;
       return;
     }
     explanation->command_line = invocation_.command_line;
-    if (explained_++ > 0) std::print("\n{}\n", std::string(100, '='));
-    std::print("{}", report::explanation_text(*explanation));
-    json_ += results::to_json(*explanation);
+    if (explained_ > 0) std::print(text_, "\n{}\n", std::string(100, '='));
+    std::print(text_, "{}", report::explanation_text(*explanation));
+    json_ += (explained_++ > 0 ? "," : "") + results::to_json(*explanation);
+  }
+
+  /// Joined anew only when the file had more of them.
+  const dissect::KeyLog& with_more_keys(const dissect::KeyLog& keys) {
+    if (more_keys_.empty()) return keys;
+    if (!joined_ || keys.sessions() != joined_from_) {
+      joined_ = keys;
+      joined_->add(more_keys_);
+      joined_from_ = keys.sessions();
+    }
+    return *joined_;
   }
 
   int finish(const dissect::CaptureCounts& counts, const std::string& damage) const {
-    std::print("\n{} packets, {} flows explained", counts.frames, explained_);
-    if (left_out_ > 0) std::print(", {} more left out (--most)", left_out_);
-    if (not_understood_ > 0) std::print(", {} without a client that could be told apart", not_understood_);
-    if (counts.not_ip > 0) std::print(", {} packets of other protocols passed over", counts.not_ip);
-    std::print(".\n");
-    if (counts.ends_early) std::println("Partial: the file ends inside of a packet.");
+    std::print(text_, "\n{} packets, {} flows explained", counts.frames, explained_);
+    if (left_out_ > 0) std::print(text_, ", {} more left out (--most)", left_out_);
+    if (not_understood_ > 0) std::print(text_, ", {} without a client that could be told apart", not_understood_);
+    if (counts.not_ip > 0) std::print(text_, ", {} packets of other protocols passed over", counts.not_ip);
+    std::println(text_, ".");
+    if (counts.ends_early) std::println(text_, "Partial: the file ends inside of a packet.");
     if (!damage.empty()) std::println(stderr, "doxlab: {}: {}; what came before is explained above", options_.file, damage);
     if (invocation_.stop.stop_requested()) return kInterrupted;
     return damage.empty() && explained_ > 0 ? kOk : kFailed;
@@ -122,8 +129,10 @@ class CaptureExplainer {
 
   const ExplainOptions& options_;
   const Invocation& invocation_;
-  const dissect::PcapReader* reader_ = nullptr;
+  std::FILE* text_;
   std::string more_keys_, json_;
+  std::optional<dissect::KeyLog> joined_;
+  std::size_t joined_from_ = 0;
   std::size_t explained_ = 0, left_out_ = 0, not_understood_ = 0;
 };
 
@@ -150,6 +159,7 @@ Command add_explain(CLI::App& parent) {
       "  doxlab explain --sample dot/17 --as-published --loss 2\n"
       "  doxlab explain --sample doq/0 --loss 0 --group X25519\n"
       "  doxlab explain capture.pcapng --keys sslkeylog.txt\n\n"
+      "The JSON of a file is a list, that of a sample one object.\n"
       "A sample meets the losses that it met in 'doxlab loss' with the same --seed and --loss.\n"
       "Exits with 1 if there was no answer, or nothing could be explained.");
   Command out{command, [options](const Invocation& invocation) { return run(*options, invocation); }};

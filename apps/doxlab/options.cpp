@@ -163,8 +163,10 @@ void LabOptions::add_to(CLI::App& command) {
                    "As the published measurement was set: Retry on for DoH3 and off for DoQ, 1280-byte QUIC datagrams");
 }
 
+namespace {
+
 /// QUIC's datagrams are never fragmented (RFC 9000 §14), so that what the link counts is what was sent.
-static void check_datagrams(const experiment::Setup& setup) {
+void check_datagrams(const experiment::Setup& setup) {
   if (std::ranges::none_of(setup.transports, is_quic)) return;
   const std::size_t headers = setup.ipv6 ? 48 : 28;
   const auto largest = std::max(setup.client_quic.datagram_bytes, setup.server_quic.datagram_bytes);
@@ -173,6 +175,8 @@ static void check_datagrams(const experiment::Setup& setup) {
                                  "fragmented (RFC 9000 section 14); add --datagram-bytes {} or less",
                                  setup.link.mtu, largest, headers, setup.link.mtu - headers));
 }
+
+}  // namespace
 
 experiment::Setup LabOptions::setup() const {
   experiment::Setup out;

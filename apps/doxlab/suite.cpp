@@ -4,12 +4,14 @@
 #include <print>
 
 #include "commands.hpp"
+#include "experiment/dropmap.hpp"
 #include "experiment/loss.hpp"
 #include "experiment/packets.hpp"
 #include "experiment/pq.hpp"
 #include "experiment/warm.hpp"
 #include "files.hpp"
 #include "progress.hpp"
+#include "report/dropmap.hpp"
 #include "report/loss.hpp"
 #include "report/packets.hpp"
 #include "report/pq.hpp"
@@ -67,6 +69,10 @@ std::vector<Part> parts() {
                    const auto run = experiment::run_loss(setup, options.loss_repetitions, std::nullopt, {},
                                                          invocation.command_line, {{}, status}, invocation.stop);
                    return std::tuple(results::to_json(run), report::loss_text(run), run.complete);
+                 }});
+  out.push_back({"Every packet lost in turn", "dropmap.json", [](const SuiteOptions&, const Invocation& invocation) {
+                   const auto run = experiment::run_dropmap({}, {}, invocation.command_line, show_progress, invocation.stop);
+                   return std::tuple(results::to_json(run), report::dropmap_text(run), run.complete);
                  }});
   return out;
 }

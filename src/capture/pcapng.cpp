@@ -124,11 +124,11 @@ namespace {
 std::string comment_on(const RecordedPacket& packet, std::string_view lookup) {
   std::string event;
   if (packet.fate != link::Fate::Delivered) {
-    event = std::format("never arrived: {}", link::to_string(packet.fate));
+    event = std::format("{}: {}", kNeverArrived, link::to_string(packet.fate));
   } else if (packet.duplicate) {
     event = "a second copy, made by the link";
   } else if (packet.corrupted) {
-    event = "arrived with one bit flipped by the link (the octets here are those sent)";
+    event = std::format("{} by the link (the octets here are those sent)", kArrivedCorrupted);
   } else if (!packet.delivered) {
     event = "still on the way when the record ended";
   } else {

@@ -39,6 +39,9 @@ class PcapngWriter {
   std::uint32_t interfaces_ = 0;
 };
 
+/// What comments say of packets that did not arrive, or not whole.
+inline constexpr std::string_view kNeverArrived = "never arrived", kArrivedCorrupted = "arrived with one bit flipped";
+
 /// Where a capture of recorded packets is seen from: a packet has the time at which this end sent or got it.
 enum class Vantage : std::uint8_t { Client, Server };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "capture/pcapng.hpp"
+
 namespace doxlab::dissect {
 namespace {
 
@@ -63,8 +65,8 @@ void FlowCollector::add(const CapturedPacket& packet) {
   open.flow.packets.push_back({.number = packet.number,
                                .time_ns = packet.time_ns,
                                .ip_bytes = packet.ip_bytes,
-                               .never_arrived = packet.comment.starts_with("never arrived") ||
-                                                packet.comment.starts_with("arrived with one bit flipped"),
+                               .never_arrived = packet.comment.contains(capture::kNeverArrived) ||
+                                                packet.comment.contains(capture::kArrivedCorrupted),
                                .bytes = to_bytes(packet.bytes)});
   const auto kept = packet.bytes.size() + kPacketOverhead;
   open.flow.bytes += kept;

@@ -158,7 +158,7 @@ bool Map::measure_references() {
     out.round_trips = row.round_trips;
     if (!here.chosen) continue;
     const auto& sample = here.samples[*here.chosen];
-    here.needs = DissectedSample(sample, setup_.link).needs();
+    if (const auto analysis = analyse(sample, setup_.link); analysis.causes) here.needs = needs_of(*analysis.causes);
     for (const auto i : packets_that_matter(sample, setup_.timeout))
       ++(sample.packets[i].place.direction == Direction::ToServer ? out.pkts_c2s : out.pkts_s2c);
   }
@@ -227,10 +227,10 @@ void Map::describe_rows() {
     const auto chosen = typical(entry.lookups);
     if (!chosen) continue;
     const auto& sample = entry.samples[*chosen];
-    const DissectedSample taken_apart(sample, setup_.link);
+    const auto analysis = analyse(sample, setup_.link);
     const auto index = packet_at(sample, entry.places.front()).value();
-    entry.row.packets = {taken_apart.describe(index)};
-    if (is_lost) taken_apart.add_recovery(entry.row, index, references_[entry.transport].needs);
+    entry.row.packets = {describe_packet(sample, analysis, index)};
+    if (is_lost) add_recovery(entry.row, sample, analysis, index, references_[entry.transport].needs);
   }
 }
 
@@ -240,7 +240,7 @@ bool Map::measure_pairs() {
     if (entry.after_answer || !chosen || !may_pair(entry.places.front())) continue;
     const auto& sample = entry.samples[*chosen];
     const auto first = packet_at(sample, entry.places.front()).value();
-    const DissectedSample taken_apart(sample, setup_.link);
+    const auto analysis = analyse(sample, setup_.link);
     for (const auto i : packets_that_matter(sample, setup_.timeout)) {
       if (i <= first || !may_pair(sample.packets[i].place)) continue;
       pairs_.push_back({.transport = entry.transport,
@@ -248,7 +248,7 @@ bool Map::measure_pairs() {
                         .after_answer = false,
                         .lookups = {},
                         .samples = {},
-                        .row = {.packets = {entry.row.packets.front(), taken_apart.describe(i)}}});
+                        .row = {.packets = {entry.row.packets.front(), describe_packet(sample, analysis, i)}}});
     }
   }
   const bool finished = measure(pairs_, false);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <format>
 
-#include "experiment/recovery.hpp"
 #include "trace/carried.hpp"
 #include "trace/critical_path.hpp"
 
@@ -35,9 +34,7 @@ std::vector<std::size_t> packets_that_matter(const Sample& sample, Duration time
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < sample.packets.size(); ++i) {
     const auto& packet = sample.packets[i];
-    const bool before_cut = packet.place.direction == link::Direction::ToServer ? packet.sent < cut.to_server
-                                                                                : packet.sent <= cut.to_client;
-    if (!packet.duplicate && before_cut && packet.sent <= end) out.push_back(i);
+    if (!packet.duplicate && cut.is_before(packet) && packet.sent <= end) out.push_back(i);
   }
   return out;
 }
@@ -109,35 +106,20 @@ void add_leaves(std::vector<LossLeaf>& leaves, std::size_t lost, std::span<const
     if (counts(lookup)) leaves.push_back({lost, lookup.sent, lookup.ms, 1.0 / static_cast<double>(used)});
 }
 
-DissectedSample::DissectedSample(const Sample& sample, const link::Impairments& link)
-    : sample_(sample), packets_(sample.opening) {
-  packets_.insert(packets_.end(), sample.packets.begin(), sample.packets.end());
-  observed_ = dissect::observe(packets_);
-  dissect::KeyLog keys;
-  keys.add(sample.key_log);
-  dissection_ = dissect::dissect(observed_, keys);
-  const auto& result = sample.result;
-  if (result.answered)
-    causes_ = trace::find_causes(dissection_, observed_, result.started, *result.answered, link.one_way_delay);
-}
-
-Needs DissectedSample::needs() const {
-  return causes_ ? needs_of(*causes_) : Needs{};
-}
-
-results::DropmapPacket DissectedSample::describe(std::size_t index) const {
-  const auto& packet = sample_.packets[index];
+results::DropmapPacket describe_packet(const Sample& sample, const Analysis& analysis, std::size_t index) {
+  const auto& packet = sample.packets[index];
   return {.direction = std::string(link::to_string(packet.place.direction)),
           .index = packet.place.index,
-          .carried = trace::describe_packet(dissection_, sample_.opening.size() + index),
+          .carried = trace::describe_packet(analysis.dissection, sample.opening.size() + index),
           .ip_bytes = packet.bytes.size(),
-          .sent_ms = to_ms(packet.sent - sample_.result.started)};
+          .sent_ms = to_ms(packet.sent - sample.result.started)};
 }
 
-void DissectedSample::add_recovery(results::DropmapRow& row, std::size_t index, const Needs& usual) const {
-  row.recovery = describe_recovery(dissection_, observed_, sample_.opening.size() + index, causes_ ? &*causes_ : nullptr,
-                                   usual);
-  if (causes_) row.waits_ms = waits_ms(*causes_);
+void add_recovery(results::DropmapRow& row, const Sample& sample, const Analysis& analysis, std::size_t index,
+                  const Needs& usual) {
+  const auto* causes = analysis.causes ? &*analysis.causes : nullptr;
+  row.recovery = describe_recovery(analysis.dissection, analysis.observed, sample.opening.size() + index, causes, usual);
+  if (causes != nullptr) row.waits_ms = waits_ms(*causes);
 }
 
 }  // namespace doxlab::experiment

@@ -5,11 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "dissect/flow.hpp"
+#include "experiment/analysis.hpp"
 #include "experiment/expected.hpp"
 #include "experiment/recovery.hpp"
-#include "experiment/rig.hpp"
-#include "trace/causes.hpp"
 
 namespace doxlab::experiment {
 
@@ -32,25 +30,12 @@ std::optional<std::size_t> packet_at(const Sample& sample, const link::PacketPla
 
 MetEvent met_event(const Sample& sample, std::span<const link::PacketPlace> places, Duration timeout);
 
-/// A sample with its packets taken apart.
-class DissectedSample {
- public:
-  /// Lifetime: `sample` outlives this object.
-  DissectedSample(const Sample& sample, const link::Impairments& link);
-  /// `index`: of a packet of the sample.
-  results::DropmapPacket describe(std::size_t index) const;
-  /// How what the lost packet `index` carried came after all, and what the lookup waited for.
-  void add_recovery(results::DropmapRow& row, std::size_t index, const Needs& usual) const;
-  /// What its round trips were for; nothing without an answer.
-  Needs needs() const;
-
- private:
-  const Sample& sample_;
-  std::vector<capture::RecordedPacket> packets_;  // opening first
-  std::vector<dissect::ObservedPacket> observed_;
-  dissect::Dissection dissection_;
-  std::optional<trace::Causes> causes_;
-};
+/// `index`: of a packet of the sample, which was analysed.
+results::DropmapPacket describe_packet(const Sample& sample, const Analysis& analysis, std::size_t index);
+/// How what the lost packet `index` carried came after all, and what the lookup waited for. `usual`: what a lookup
+/// without losses needs its round trips for.
+void add_recovery(results::DropmapRow& row, const Sample& sample, const Analysis& analysis, std::size_t index,
+                  const Needs& usual);
 
 /// Fills times, counts and outcome of a row from its lookups. `reference_ms` may be empty.
 void summarize_row(results::DropmapRow& row, std::span<const MetEvent> lookups, std::optional<double> reference_ms);

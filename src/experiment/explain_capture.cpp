@@ -13,26 +13,31 @@ using dissect::Dissection;
 using dissect::ObservedPacket;
 using link::Direction;
 
-/// Between a packet and the next one of the other direction, at the least: towards the client it is the way to the
-/// client and back, as seen from where the capture was made.
-std::array<Duration, 2> shortest_ways_back(std::span<const ObservedPacket> packets) {
-  std::array<std::optional<Duration>, 2> least;
-  for (std::size_t i = 1; i < packets.size(); ++i) {
-    const auto& before = packets[i - 1];
-    const auto& here = packets[i];
-    if (!before.direction || !here.direction || *before.direction == *here.direction) continue;
-    auto& way = least[dissect::side(*before.direction)];
-    const Duration gap = here.sent - before.sent;
-    way = way ? std::min(*way, gap) : gap;
+/// The way to each end and back, as seen from where the capture was made: from the last packet towards an end before
+/// it first answered to that answer. Later packets cross each other, so that only the beginning tells.
+std::array<Duration, 2> ways_back(std::span<const ObservedPacket> packets) {
+  std::array<Duration, 2> out{};
+  std::optional<Timestamp> before;
+  auto asks = Direction::ToServer;
+  for (const auto& packet : packets) {
+    if (!packet.delivered) continue;
+    if (packet.direction == asks) {
+      before = packet.sent;
+    } else if (before) {
+      out[dissect::side(asks)] = packet.sent - *before;
+      if (asks == Direction::ToClient) break;
+      asks = Direction::ToClient;
+      before = packet.sent;
+    }
   }
-  return {least[0].value_or(Duration{}), least[1].value_or(Duration{})};
+  return out;
 }
 
 /// Gives every packet the times at which its two ends sent and got it, as far as the capture lets one say.
 void place_ends(std::vector<ObservedPacket>& packets) {
   // A way back of less than this is the reaction of the end next to the capture.
   constexpr auto kNear = 2ms;
-  const auto ways = shortest_ways_back(packets);
+  const auto ways = ways_back(packets);
   const auto half = [&](Direction towards) {
     const auto way = ways[dissect::side(towards)];
     return way < kNear ? Duration{} : way / 2;
@@ -66,30 +71,35 @@ struct Answer {
   std::string caveat;
 };
 
-/// When the first answer was complete.
+bool is_of_message(const dissect::Tile& tile) {
+  using enum dissect::TileKind;
+  return tile.kind == DnsHeader || tile.kind == DnsQuestion || tile.kind == DnsRecord || tile.kind == DnsOpt ||
+         tile.kind == DnsPadding;
+}
+
+/// When all octets of the first answer had arrived, whichever copies of them did.
 Answer find_answer(const Dissection& dissection, std::span<const ObservedPacket> packets) {
   Answer out;
   std::optional<std::uint32_t> message;
+  dissect::RangeOwners arrived;
   for (std::uint32_t i = 0; i < packets.size(); ++i) {
-    if (packets[i].direction != Direction::ToClient) continue;
+    if (packets[i].direction != Direction::ToClient || !packets[i].delivered) continue;
     for (const auto& tile : dissection.packets[i].tiles) {
       if (tile.kind == dissect::TileKind::DnscryptCiphertext && !message) return {packets[i].delivered, {}};
-      const bool is_dns = tile.kind == dissect::TileKind::DnsHeader || tile.kind == dissect::TileKind::DnsRecord ||
-                          tile.kind == dissect::TileKind::DnsQuestion || tile.kind == dissect::TileKind::DnsOpt ||
-                          tile.kind == dissect::TileKind::DnsPadding;
-      if (!is_dns || tile.item >= dissection.dns_messages.size() || tile.repeated) continue;
+      if (!is_of_message(tile) || tile.item >= dissection.dns_messages.size()) continue;
       const auto& here = dissection.dns_messages[tile.item];
-      if (!here.is_response || here.is_dnscrypt_certificate() || (message && *message != tile.item)) continue;
+      if (!here.is_response || here.is_dnscrypt_certificate() || message.value_or(tile.item) != tile.item) continue;
       message = tile.item;
-      out.when = packets[i].delivered;
+      if (!arrived.claim({tile.item_offset, std::uint64_t{tile.item_offset} + tile.length}, i).empty())
+        out.when = packets[i].delivered;
     }
   }
   if (out.when) return out;
   const auto carried = trace::what_they_carried(dissection);
   for (std::uint32_t i = 0; i < packets.size(); ++i) {
-    if (packets[i].direction != Direction::ToClient) continue;
+    if (packets[i].direction != Direction::ToClient || !packets[i].delivered) continue;
     if (carried[i].close || carried[i].fin) break;
-    if (carried[i].new_data) out.when = packets[i].delivered;
+    if (carried[i].new_data || carried[i].repeated) out.when = packets[i].delivered;
   }
   if (out.when)
     out.caveat = "no DNS answer can be read, for want of secrets or because there is none; explained up to the last data of "

@@ -1,7 +1,6 @@
 #pragma once
 /// The same explanation for packets that somebody else captured: at one end, at the other, or between. What arrived is
-/// then not seen, and times at the far end are not known: they are set to the middle of the shortest round trip that the
-/// flow shows.
+/// then not seen, and times at the far end are not known: they are set to the middle of the first round trip of the flow.
 
 #include "dissect/flow_collector.hpp"
 #include "dissect/key_log.hpp"

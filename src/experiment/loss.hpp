@@ -21,7 +21,8 @@ struct LossHandlers {
 /// Makes `repetitions` cold lookups for each transport of the setup, with the sample numbers from 0 on; given a
 /// shard, those of them that are its part. The draws depend on the sample number, not on the shard.
 /// Stopped early, `complete` is false and the run has the sample numbers before the first that some transport has not
-/// finished: what is in flight then is the slow and the lost, and the rest alone would look too good. Errors: exceptions of Rig.
+/// finished: what is in flight then is the slow and the lost, and the rest alone would look too good.
+/// Errors: exceptions of Rig.
 results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std::optional<results::Shard>& shard,
                           const SamplerOptions& sampling, const std::string& command_line, const LossHandlers& handlers,
                           std::stop_token stop);

@@ -20,9 +20,8 @@ struct ConnectionId {
 /// connection. It is destroyed with the connection, after the last record.
 using QlogSink = std::function<void(std::string_view record)>;
 /// Called for each connection before it sends or receives anything. `original_destination` is the Destination
-/// Connection ID of the client's very first Initial, which names the connection at both ends, Retry or not (the server's qlog itself
-/// names the ID of the Retry). An
-/// empty sink: no qlog of this one.
+/// Connection ID of the client's very first Initial, which names the connection at both ends, Retry or not (the
+/// server's qlog itself names the ID of the Retry). An empty sink: no qlog of this one.
 using QlogOpener = std::function<QlogSink(const ConnectionId& original_destination, bool is_server)>;
 
 enum class CongestionControl : std::uint8_t { Reno, Cubic, Bbr };

@@ -64,7 +64,7 @@ std::string packets_text(const results::PacketsRun& run) {
   for (const auto* name : in_order(run.results)) {
     const auto& s = run.results.at(name);
     if (s.samples == 0) {
-      table.add_row({s.transport, "0", "no answer", "-", "-", "-", "-", "-", "-", "-", "-"});
+      table.add_row({s.transport, "0", s.raw.empty() ? "not measured" : "no answer", "-", "-", "-", "-", "-", "-", "-", "-"});
       continue;
     }
     table.add_row({s.transport, std::to_string(s.samples), with_range(s.ms, s.ms_min, s.ms_max), trips(s),

@@ -187,7 +187,7 @@ ClientContext::ClientContext(ClientOptions options) : state_(std::make_unique<St
   state.context = new_context(TLS_client_method(), state.options.groups, state.options.certificate_compression);
   SSL_CTX* context = state.context.get();
   internal::attach_context_state(context).key_log = state.options.key_log;
-  internal::observe(context);
+  internal::observe(context, true);
   if (state.options.verify) {
     internal::load_roots(context, state.options.roots_pem);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
@@ -254,7 +254,7 @@ ServerContext::ServerContext(ServerOptions options) : state_(std::make_unique<St
   shared.key_log = wanted.key_log;
   shared.alpn_wire = alpn_wire_form(wanted.alpn);
   shared.alpn_required = wanted.alpn_required && !wanted.alpn.empty();
-  internal::observe(context);
+  internal::observe(context, static_cast<bool>(wanted.key_log));
 
   // The chain is exactly what chain_pem holds: without this OpenSSL would look for missing certificates.
   SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);

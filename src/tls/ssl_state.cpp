@@ -79,10 +79,10 @@ ContextState& context_state_of(const SSL* ssl) {
   return *static_cast<ContextState*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), context_index()));
 }
 
-void observe(SSL_CTX* context) {
+void observe(SSL_CTX* context, bool key_log) {
   SSL_CTX_set_msg_callback(context, on_message);
   SSL_CTX_set_info_callback(context, on_info);
-  SSL_CTX_set_keylog_callback(context, on_key_log);
+  if (key_log) SSL_CTX_set_keylog_callback(context, on_key_log);
 }
 
 std::string alert_to_string(int alert) {

@@ -43,8 +43,9 @@ SslState& state_of(SSL* ssl);
 ContextState& attach_context_state(SSL_CTX* context);
 ContextState& context_state_of(const SSL* ssl);
 
-/// Watches messages for HelloRetryRequest and alerts, and serves the key logs.
-void observe(SSL_CTX* context);
+/// Watches messages for HelloRetryRequest and alerts, and serves the key logs of the context and of its sessions where
+/// one may be asked for.
+void observe(SSL_CTX* context, bool key_log);
 
 /// The RFC 8446 §6 name of an alert, or "alert_NN".
 std::string alert_to_string(int alert);

@@ -129,7 +129,7 @@ void note_quic(const Dissection& dissection, const dissect::QuicPacket& packet, 
   }
 }
 
-void note_tile(const Dissection& dissection, const Tile& tile, Carried& out) {
+void note_tile(const Dissection& dissection, std::size_t packet, const Tile& tile, Carried& out) {
   const auto note_stream = [&](bool handshake) {
     out.repeated |= tile.repeated;
     out.new_data |= !tile.repeated;
@@ -164,7 +164,11 @@ void note_tile(const Dissection& dissection, const Tile& tile, Carried& out) {
       return;
     }
     case TileKind::DnscryptHeader:
-    case TileKind::DnscryptCiphertext: out.asks = Asks::Dnscrypt; return note_stream(false);
+    case TileKind::DnscryptCiphertext: {
+      const bool is_datagram = dissection.packets[packet].protocol == capture::Protocol::Udp;
+      if (is_datagram && dissection.packets[packet].direction == link::Direction::ToServer) out.asks = Asks::Dnscrypt;
+      return note_stream(false);
+    }
     case TileKind::TcpPayload:
     case TileKind::TlsRecordHeader:
     case TileKind::TlsChangeCipherSpec:
@@ -217,7 +221,7 @@ Carried what_it_carried(const Dissection& dissection, std::size_t index) {
   for (std::uint32_t q = 0; q < packet.quic_packets; ++q)
     note_quic(dissection, dissection.quic_packets[packet.first_quic_packet + q], out);
   for (const auto& tile : packet.tiles) {
-    note_tile(dissection, tile, out);
+    note_tile(dissection, index, tile, out);
     // Zeros behind the last packet of a datagram count for the limits of RFC 9000 §8.1 too.
     if (packet.protocol == capture::Protocol::Udp && tile.kind != TileKind::IpHeader && tile.kind != TileKind::IpOptions &&
         tile.kind != TileKind::UdpHeader && tile.kind != TileKind::IpTrailer)

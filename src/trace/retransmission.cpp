@@ -3,42 +3,21 @@
 #include <algorithm>
 #include <array>
 
+#include "trace/repeats.hpp"
+
 namespace doxlab::trace {
 namespace {
 
-using dissect::ByteRange;
 using dissect::Dissection;
 using dissect::ObservedPacket;
 using dissect::QuicFrame;
 using link::Direction;
-
-bool overlaps(const ByteRange& one, const ByteRange& other) { return one.begin < other.end && other.begin < one.end; }
-
-bool has_same_octets(const dissect::TcpSegment& segment, const dissect::TcpSegment& earlier) {
-  if (segment.connection != earlier.connection || segment.direction != earlier.direction) return false;
-  if ((segment.flags & earlier.flags & dissect::kTcpSyn) != 0) return true;
-  if (segment.payload_length == 0) return (segment.flags & earlier.flags & dissect::kTcpFin) != 0;
-  if (earlier.payload_length == 0 || !earlier.stream_offset || !segment.stream_offset) return false;
-  return std::ranges::any_of(segment.repeated,
-                             [&](const ByteRange& range) { return overlaps(range, earlier.stream_range()); });
-}
 
 /// A QUIC packet with one of its frames.
 struct Place {
   const dissect::QuicPacket& packet;
   const QuicFrame& frame;
 };
-
-bool has_same_octets(const Place& one, const Place& earlier) {
-  if (one.packet.connection != earlier.packet.connection || one.frame.type == dissect::kFramePing) return false;
-  const bool crypto = one.frame.type == dissect::kFrameCrypto && earlier.frame.type == dissect::kFrameCrypto &&
-                      epoch_of(one.packet.type) == epoch_of(earlier.packet.type);
-  const bool stream = one.frame.is_stream() && earlier.frame.is_stream() && one.frame.stream_id == earlier.frame.stream_id;
-  if (!crypto && !stream) return false;
-  return std::ranges::any_of(one.frame.repeated, [&](const ByteRange& range) {
-    return overlaps(range, {earlier.frame.stream_offset, earlier.frame.stream_end()});
-  });
-}
 
 template <class See>
 void for_each_frame(const Dissection& dissection, std::uint32_t packet, See see) {
@@ -50,32 +29,16 @@ void for_each_frame(const Dissection& dissection, std::uint32_t packet, See see)
   }
 }
 
-bool repeats(const Dissection& dissection, const std::vector<Carried>& carried, std::uint32_t packet, std::uint32_t earlier) {
-  const auto& here = dissection.packets[packet];
-  const auto& there = dissection.packets[earlier];
-  if (here.segment != dissect::kNone)
-    return there.segment != dissect::kNone &&
-           has_same_octets(dissection.segments[here.segment], dissection.segments[there.segment]);
-  if (!carried[packet].is_quic)
-    return !carried[earlier].is_quic && there.segment == dissect::kNone && here.direction == Direction::ToServer &&
-           carried[packet].asks == carried[earlier].asks && carried[packet].new_data && carried[earlier].new_data;
-  bool found = false;
-  for_each_frame(dissection, packet, [&](const Place& one) {
-    for_each_frame(dissection, earlier, [&](const Place& other) { found |= has_same_octets(one, other); });
-  });
-  return found;
-}
-
 std::optional<std::uint32_t> find_original(const Dissection& dissection, std::span<const ObservedPacket> packets,
                                            const std::vector<Carried>& carried, std::uint32_t packet, Timestamp started) {
   const auto& here = carried[packet];
   const bool is_probe = here.is_quic && here.ack_eliciting && !here.repeated && !here.new_data;
-  const bool is_datagram = !here.is_quic && dissection.packets[packet].segment == dissect::kNone;
-  if (!here.repeated && !is_probe && !is_datagram) return std::nullopt;
+  const bool asks = here.asks != Asks::Nothing && packets[packet].direction == Direction::ToServer;
+  if (!here.repeated && !is_probe && !asks) return std::nullopt;
   for (auto i = packet; i-- > 0 && packets[i].sent >= started;) {
     // A probe may be two packets with the same octets (RFC 9002 §6.2.4): they are one sending.
     if (packets[i].direction != packets[packet].direction || packets[packet].sent - packets[i].sent <= kReaction) continue;
-    if (is_probe ? carried[i].ack_eliciting && carried[i].space == here.space : repeats(dissection, carried, packet, i))
+    if (is_probe ? carried[i].ack_eliciting && carried[i].space == here.space : repeats(dissection, packet, i))
       return i;
   }
   return std::nullopt;

@@ -143,6 +143,16 @@ case_it_runs_where_it_was_called() {
   expect_out "where|$work/elsewhere"
 }
 
+case_a_symbolic_link_to_it_does_the_same() {
+  set_up
+  mkdir "$work/elsewhere"
+  ln -s "$work/checkout/run" "$work/elsewhere/doxlab"
+  cd "$work/elsewhere"
+  call ./doxlab x
+  expect_status 0
+  expect_out "x|"
+}
+
 case_signals_reach_the_program() {
   set_up
   call ./run x
