@@ -130,7 +130,7 @@ case_without_apt() {
   need_namespaces
   set_up
   local tool
-  for tool in bash env dirname grep cat sha256sum cut id uname unshare flock mount umount pivot_root chroot true mkdir rm; do
+  for tool in bash env dirname readlink grep cat sha256sum cut id uname unshare flock mount umount pivot_root chroot true mkdir rm; do
     ln -s "$(type -P $tool)" "$work/stand-ins/$tool"
   done
   call env -u DOXLAB_IN_ROOT DOXLAB_TOOLCHAIN=root XDG_CACHE_HOME="$work/cache" PATH="$work/stand-ins" \
