@@ -185,8 +185,8 @@ struct Rig::State {
     return {};
   }
 
-  /// Adds what disturbed the sample, if anything did: late packets, and event loops that were busy when a
-  /// packet for them arrived. A loop that was busy while the lookup waited for a timer did it no harm.
+  /// Adds what disturbed the sample, if anything did: packets that the link took or gave late, and event loops that were
+  /// busy when a packet for them arrived. A loop that was busy while the lookup waited for a timer did it no harm.
   Sample finish(Sample&& sample) const {
     // Of a reused connection only what belongs to the measured query counts.
     if (opens_first(sample.task)) {
@@ -197,8 +197,13 @@ struct Rig::State {
     const auto end = sample.result.answered.value_or(sample.result.started + setup.timeout);
     const auto lag_at = [](const io::LagMonitor& loop, Timestamp when) { return loop.max_lag(when, when + kLagPeriod); };
     sample.loop_lag = lag_at(client_lag, sample.result.started);
+    // Whatever the reason: it takes no longer to begin.
+    if (!sample.packets.empty())
+      sample.loop_lag = std::max(sample.loop_lag, Duration(sample.packets.front().sent - sample.result.started));
     for (const auto& packet : sample.packets) {
-      if (!packet.delivered || packet.sent > end) continue;
+      if (packet.sent > end) continue;
+      sample.link_lateness = std::max(sample.link_lateness, lab.stall_before(packet.sent));
+      if (!packet.delivered) continue;
       sample.link_lateness = std::max(sample.link_lateness, Duration(*packet.delivered - packet.due));
       const auto& receiver = packet.place.direction == link::Direction::ToServer ? server_lag : client_lag;
       sample.loop_lag = std::max(sample.loop_lag, lag_at(receiver, *packet.delivered));

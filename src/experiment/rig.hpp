@@ -28,8 +28,8 @@ struct Sample {
   /// Of a reused connection: what went before the measured query. Not counted; dissecting needs it.
   std::vector<capture::RecordedPacket> opening;
   std::string key_log;                           ///< lines of SSLKEYLOGFILE for its TLS sessions
-  Duration link_lateness{};                      ///< of the latest of its packets: actual minus due
-  Duration loop_lag{};                           ///< the worst of an event loop when a packet for it arrived
+  Duration link_lateness{};  ///< of the latest of its packets: actual minus due, or the link's stall before it was read
+  Duration loop_lag{};       ///< the worst of an event loop when a packet for it arrived, or until the first was sent
   bool disturbed = false;                        ///< set by the sampler: late in every attempt
 };
 

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace doxlab::io {
-namespace {
-
-constexpr auto kWorthTelling = 500us;
-constexpr auto kKept = 10s;
-
-}  // namespace
 
 void LagMonitor::start() {
   {
@@ -22,20 +16,13 @@ void LagMonitor::start() {
 }
 
 void LagMonitor::tick() {
-  const auto now = monotonic_now();
-  {
-    const std::lock_guard lock(mutex_);
-    if (now - due_ > kWorthTelling) late_.push_back({due_, now - due_});
-    while (!late_.empty() && late_.front().due + kKept < now) late_.pop_front();
-  }
+  late_.add(due_, monotonic_now());  // only this thread changes due_
   start();
 }
 
 Duration LagMonitor::max_lag(Timestamp from, Timestamp to) const {
+  auto worst = late_.greatest(from, to);
   const std::lock_guard lock(mutex_);
-  Duration worst{};
-  for (const auto& late : late_)
-    if (late.due <= to && late.due + late.lag >= from) worst = std::max(worst, late.lag);
   if (const auto now = monotonic_now(); due_ <= to && now > due_) worst = std::max(worst, Duration(now - due_));
   return worst;
 }

@@ -4,10 +4,9 @@
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
-#include <deque>
 #include <mutex>
 
-#include "base/time.hpp"
+#include "base/late_times.hpp"
 
 namespace doxlab::io {
 
@@ -19,22 +18,18 @@ class LagMonitor {
   /// In the loop's thread, or before it runs.
   void start();
 
-  /// The greatest lag of the ticks due in [from, to], from any thread. The last ten seconds are kept; a tick
+  /// The greatest lag of the ticks due in [from, to], from any thread. The last twenty seconds are kept; a tick
   /// that is due and has not run yet counts as late as it is.
   Duration max_lag(Timestamp from, Timestamp to) const;
 
  private:
   void tick();
 
-  struct Late {
-    Timestamp due;
-    Duration lag;
-  };
   asio::steady_timer timer_;
   Duration period_;
   mutable std::mutex mutex_;
   Timestamp due_{};
-  std::deque<Late> late_;  // only those worth telling: later than half a millisecond
+  LateTimes late_;
 };
 
 }  // namespace doxlab::io

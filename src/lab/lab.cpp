@@ -100,6 +100,12 @@ LinkPrecision Lab::precision() const {
           .real_time_priority = state_->link.has_real_time_priority()};
 }
 
+Duration Lab::stall_before(Timestamp sent) const {
+  // What piled up is read within this time.
+  constexpr auto kCatchingUp = 2ms;
+  return state_->link.late_times().greatest(sent - kCatchingUp, sent);
+}
+
 const link::Impairments& Lab::impairments() const {
   return state_->link.impairments();
 }

@@ -84,6 +84,9 @@ class Lab {
   std::uint64_t unknown_dropped() const;
 
   LinkPrecision precision() const;
+  /// How long the link stood still shortly before it read a packet at `sent`, if it did: so long the packet may have
+  /// waited unseen in its sender's device. Known from packets that were due in the meantime; of the last twenty seconds.
+  Duration stall_before(Timestamp sent) const;
   /// Over all flows.
   LinkVolume volume(link::Direction direction) const;
   const link::Impairments& impairments() const;

@@ -169,6 +169,7 @@ void LinkThread::deliver_due(Timestamp now) {
     // The time of handing over, and noted before it: the receiver's kernel works inside write(), and whoever
     // has the packet may ask for the record at once.
     const auto when = monotonic_now();
+    late_times_.add(packet.due, when);
     recorder_.set_delivered(packet.ticket, when);
     if (!device.write(packet.bytes))
       recorder_.set_delivered(packet.ticket, std::nullopt);

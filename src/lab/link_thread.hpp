@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/late_times.hpp"
 #include "capture/packet.hpp"
 #include "lab/lateness.hpp"
 #include "lab/recorder.hpp"
@@ -29,6 +30,8 @@ class LinkThread {
   LinkThread& operator=(const LinkThread&) = delete;
 
   const Lateness& lateness() const { return lateness_; }
+  /// When packets left late: what was read then had waited in its sender's device.
+  const LateTimes& late_times() const { return late_times_; }
   LinkVolume volume(link::Direction direction) const;
   bool has_real_time_priority() const { return has_real_time_priority_; }
   const link::Impairments& impairments() const { return path_.impairments(); }
@@ -65,6 +68,7 @@ class LinkThread {
   link::Path path_;
   Recorder& recorder_;
   Lateness lateness_;
+  LateTimes late_times_;
   Counters counters_[2];  ///< indexed by Direction
   bool has_real_time_priority_ = false;
   std::priority_queue<OnTheWay, std::vector<OnTheWay>, std::greater<>> on_the_way_;
