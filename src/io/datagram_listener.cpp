@@ -25,7 +25,7 @@ class DatagramListener final : public Listener, public std::enable_shared_from_t
       socket_.bind(endpoint);
       socket_.non_blocking(true);
     } catch (const std::system_error& error) {
-      throw std::system_error(error.code(), std::format("listen on udp {}", address.to_string()));
+      throw std::system_error(from_asio(error.code()), std::format("listen on udp {}", address.to_string()));
     }
     // Bursts of many clients' first flights must fit; the kernel caps it at rmem_max.
     std::error_code ignored;

@@ -4,6 +4,7 @@
 #include <asio/ip/tcp.hpp>
 #include <asio/ip/udp.hpp>
 #include <cstring>
+#include <system_error>
 
 #include "base/address.hpp"
 
@@ -24,6 +25,11 @@ inline asio::ip::udp::endpoint to_udp(const SocketAddress& a) { return to_asio<a
 template <class AsioEndpoint>
 SocketAddress from_asio(const AsioEndpoint& endpoint) {
   return from_kernel(endpoint.data());
+}
+
+/// Asio's error as the system's: Debian's Asio has a category of its own that std::errc does not equal.
+inline std::error_code from_asio(const std::error_code& error) {
+  return {error.value(), std::system_category()};
 }
 
 }  // namespace doxlab::io

@@ -34,7 +34,7 @@ struct StreamListenerOptions {
   bool fast_open = false;
 };
 
-/// Errors: std::system_error (address in use, no permission) naming the address.
+/// Errors: std::system_error of the system's category (address in use, no permission) naming the address.
 std::shared_ptr<Listener> listen_stream(asio::io_context& context, const SocketAddress& address,
                                         const StreamListenerOptions& options, MakeStreamSession make_session,
                                         QueryHandler handler);

@@ -142,7 +142,7 @@ class StreamListener final : public Listener, public std::enable_shared_from_thi
       acceptor_.listen(4096);
       acceptor_.non_blocking(true);
     } catch (const std::system_error& error) {
-      throw std::system_error(error.code(), std::format("listen on tcp {}", address.to_string()));
+      throw std::system_error(from_asio(error.code()), std::format("listen on tcp {}", address.to_string()));
     }
     accept();
   }

@@ -11,6 +11,7 @@
 #include "dns/message.hpp"
 #include "io/unix_clock.hpp"
 #include "server/server.hpp"
+#include "shared_port.hpp"
 
 namespace doxlab {
 namespace {
@@ -25,17 +26,20 @@ class DnscryptResolver {
                                                        dnscrypt::ProviderKey::generate(), keys,
                                                        io::unix_clock_now().seconds)),
         io_(1),
-        server_(io_, {.transports = {Transport::Dnscrypt, Transport::DnscryptTcp}, .dnscrypt_keys = keys_}) {
-    server_.listen(Transport::Dnscrypt, {IpAddress::v4({127, 0, 0, 1}), 0});
-    server_.listen(Transport::DnscryptTcp, address());
+        server_(listen_with_shared_ports(
+            io_, {.transports = {Transport::Dnscrypt, Transport::DnscryptTcp}, .dnscrypt_keys = keys_},
+            [](server::Server& server) {
+              server.listen(Transport::Dnscrypt, {IpAddress::v4({127, 0, 0, 1}), 0});
+              server.listen(Transport::DnscryptTcp, server.bound().front().address);
+            })) {
     thread_ = std::jthread([this] { io_.run(); });
   }
   ~DnscryptResolver() {
-    asio::post(io_, [this] { server_.close(50ms); });
+    asio::post(io_, [this] { server_->close(50ms); });
     thread_.join();
   }
 
-  SocketAddress address() const { return server_.bound().front().address; }
+  SocketAddress address() const { return server_->bound().front().address; }
   dnscrypt::ResolverKeys& keys() { return *keys_; }
 
   client::LookupOptions options(Transport t) const {
@@ -53,7 +57,7 @@ class DnscryptResolver {
  private:
   std::shared_ptr<dnscrypt::ResolverKeys> keys_;
   asio::io_context io_;
-  server::Server server_;
+  std::unique_ptr<server::Server> server_;
   std::jthread thread_;
 };
 

@@ -18,6 +18,7 @@
 #include "io/unix_clock.hpp"
 #include "dns/scan.hpp"
 #include "server/server.hpp"
+#include "shared_port.hpp"
 #include "tls/forge.hpp"
 
 namespace doxlab {
@@ -45,8 +46,14 @@ class Running {
     options.tls.chain_pem = chain().chain_pem;
     options.tls.key_pem = chain().key_pem;
     if (!options.dnscrypt_keys) options.dnscrypt_keys = provider();
-    for (int attempts = 0; !listen_everywhere(options); ++attempts)
-      if (attempts == 20) throw std::runtime_error("no port number is free over both UDP and TCP");
+    server_ = listen_with_shared_ports(io_, options, [](server::Server& server) {
+      for (auto t : kAllTransports) {
+        if (t == Transport::Do53Tcp || t == Transport::DnscryptTcp) continue;
+        server.listen(t, {kLoopback, 0});
+        // UDP and TCP share a port number where truncation needs it.
+        if (const auto over_tcp = tcp_fallback(t)) server.listen(*over_tcp, server.bound().back().address);
+      }
+    });
     thread_ = std::jthread([this] { io_.run(); });
   }
   ~Running() {
@@ -60,26 +67,6 @@ class Running {
   }
 
  private:
-  /// False: a port number that was free over UDP is not so over TCP.
-  bool listen_everywhere(const server::ServerOptions& options) {
-    server_ = std::make_unique<server::Server>(io_, options);
-    try {
-      for (auto t : kAllTransports) {
-        if (t == Transport::Do53Tcp || t == Transport::DnscryptTcp) continue;
-        server_->listen(t, {kLoopback, 0});
-        // UDP and TCP share a port number where truncation needs it.
-        if (const auto over_tcp = tcp_fallback(t)) server_->listen(*over_tcp, server_->bound().back().address);
-      }
-      return true;
-    } catch (const std::system_error& error) {
-      if (error.code() != std::errc::address_in_use) throw;
-    }
-    server_->close(0ms);
-    io_.run();
-    io_.restart();
-    return false;
-  }
-
   asio::io_context io_;
   std::unique_ptr<server::Server> server_;
   std::jthread thread_;
@@ -315,6 +302,33 @@ TEST(Loopback, DohGetAndPostAndBadPath) {
     EXPECT_EQ(missing.outcome, client::Outcome::Failed);
     EXPECT_NE(missing.reason.find("404"), std::string::npos) << missing.reason;
   }
+}
+
+TEST(Loopback, APortThatIsTakenSaysSoOverUdpAndTcp) {
+  const Running server;
+  asio::io_context io;
+  for (const auto transport : {Transport::Do53, Transport::Do53Tcp}) {
+    server::Server second(io, {.transports = {transport}});
+    try {
+      second.listen(transport, server.at(transport));
+      ADD_FAILURE() << to_string(transport) << " listens where another does";
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), std::errc::address_in_use) << error.what();
+      EXPECT_NE(std::string(error.what()).find(server.at(transport).to_string()), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Loopback, APortThatIsTakenOverTcpIsGivenUpForAnother) {
+  asio::io_context io, other;
+  asio::ip::tcp::acceptor taken(other, {asio::ip::make_address("127.0.0.1"), 0});
+  const SocketAddress address{kLoopback, taken.local_endpoint().port()};
+  int attempts = 0;
+  const auto server = listen_with_shared_ports(io, {.transports = {Transport::Do53Tcp}}, [&](server::Server& it) {
+    it.listen(Transport::Do53Tcp, ++attempts == 1 ? address : SocketAddress{kLoopback, 0});
+  });
+  EXPECT_EQ(attempts, 2);
+  EXPECT_NE(server->bound().front().address.port, address.port);
 }
 
 TEST(Loopback, RetryAndHelloRetryRequestAreReported) {
