@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "results/run.hpp"
+#include "results/schema_version.hpp"
 
 namespace doxlab::results {
 

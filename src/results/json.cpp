@@ -1,11 +1,14 @@
 #include <glaze/glaze.hpp>
 
+#include "results/check.hpp"
+#include "results/comparison.hpp"
 #include "results/dropmap.hpp"
 #include "results/explanation.hpp"
 #include "results/loss.hpp"
 #include "results/pq.hpp"
 #include "results/query.hpp"
 #include "results/run.hpp"
+#include "results/study.hpp"
 #include "results/warm.hpp"
 #include "results/sweep.hpp"
 
@@ -30,6 +33,9 @@ std::string to_json(const WarmRun& run) { return pretty(run); }
 std::string to_json(const PqRun& run) { return pretty(run); }
 std::string to_json(const LossRun& run) { return pretty(run); }
 std::string to_json(const DropmapRun& run) { return pretty(run); }
+std::string to_json(const Study& study) { return pretty(study); }
+std::string to_json(const Comparison& comparison) { return pretty(comparison); }
+std::string to_json(const CheckRun& run) { return pretty(run); }
 std::string to_json(const SweepRun& run) { return pretty(run); }
 
 std::string to_json_line(const LossSample& sample) {

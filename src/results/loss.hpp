@@ -26,6 +26,7 @@ struct LossSample {
   std::uint64_t pkts_c2s = 0, pkts_s2c = 0, bytes_c2s = 0, bytes_s2c = 0;  ///< until the answer
   std::vector<std::uint64_t> lost_c2s, lost_s2c;  ///< numbers (from 0) of the packets that the link dropped
   bool disturbed = false;                       ///< the machine was too busy in every attempt; not in the quantiles
+  std::map<std::string, double> causes_ms;      ///< what `ms` consists of; docs/explain.md
 };
 
 /// A quantile of the latency distribution, lookups without an answer counted as longer than the timeout.
@@ -47,6 +48,7 @@ struct LossSummary {
   std::optional<double> p50, p75, p90, p95, p99, p99_9;  ///< ms, over all lookups, those without an answer last
   std::optional<double> max, mean;              ///< ms, of the answered
   std::vector<QuantileEstimate> quantiles;
+  std::optional<Accounting> accounting;         ///< empty: merged, or nothing was taken apart
 };
 
 /// Where the samples of a merged run come from: one of the files that were joined.

@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-namespace doxlab::results {
+#include "results/accounting.hpp"
+#include "results/schema_version.hpp"
 
-inline constexpr int kSchemaVersion = 1;
+namespace doxlab::results {
 
 /// Where and with what the run was made.
 struct Environment {
@@ -90,6 +91,8 @@ struct PacketsSample {
   bool retry = false, hello_retry_request = false, tcp_fallback = false;
   bool resumed = false;
   std::string early_data;                       ///< "accepted", "rejected"; empty: not offered
+  std::map<std::string, double> causes_ms;      ///< what `ms` consists of; docs/explain.md
+  std::map<std::string, OwnedBytes> ledger;     ///< what the bytes of both directions consist of
   bool disturbed = false;                       ///< the machine was too busy in every attempt: do not trust its times
 };
 
@@ -107,6 +110,7 @@ struct PacketsSummary {
   std::uint64_t flights = 0;
   std::optional<double> certificate_ms;         ///< DNSCrypt: the fetch of the certificate, part of the above
   std::optional<std::uint64_t> certificate_pkts, certificate_bytes;
+  std::optional<Accounting> accounting;         ///< empty: nothing was taken apart
   std::vector<PacketsSample> raw;
 };
 
