@@ -45,7 +45,7 @@ std::string bytes_clause(const Advice& advice) {
   if (!advice.before.ip_bytes || !advice.after.ip_bytes) return "";
   const auto more = static_cast<std::int64_t>(*advice.after.ip_bytes) - static_cast<std::int64_t>(*advice.before.ip_bytes);
   if (more == 0) return ", with as many bytes";
-  return std::format(", with {} bytes {}", std::abs(more), more < 0 ? "fewer" : "more");
+  return std::format(", with {} byte{} {}", std::abs(more), std::abs(more) == 1 ? "" : "s", more < 0 ? "fewer" : "more");
 }
 
 /// What a change gains, in a sentence.
