@@ -6,6 +6,7 @@
 #include "report/quantile.hpp"
 #include "report/server_line.hpp"
 #include "report/table.hpp"
+#include "report/unusual_answers.hpp"
 
 namespace doxlab::report {
 std::string loss_text(const results::LossRun& run) {
@@ -50,6 +51,12 @@ std::string loss_text(const results::LossRun& run) {
       const auto& s = run.results.at(name);
       if (s.disturbed > 0) out += std::format("  {}: {} of {}\n", s.transport, s.disturbed, s.disturbed + s.n + s.timeouts);
     }
+  }
+  for (const auto* name : in_order(run.results)) {
+    UnusualAnswers unusual;
+    for (const auto& sample : run.samples)
+      if (sample.transport == name && !sample.disturbed) unusual.add(sample);
+    out += unusual.text(run.results.at(name).transport, run.results.at(name).n);
   }
   if (!run.precision.within_1_ms) out += "WARNING: the link was more than 1 ms late at p99; times of this run are not to be trusted\n";
   if (!run.complete)

@@ -6,6 +6,7 @@
 #include "report/order.hpp"
 #include "report/server_line.hpp"
 #include "report/table.hpp"
+#include "report/unusual_answers.hpp"
 
 namespace doxlab::report {
 namespace {
@@ -36,6 +37,17 @@ std::string failures(const results::PacketsRun& run) {
       if (sample.outcome != "answered") ++reasons[std::format("{}: {}", sample.outcome, sample.reason)];
     for (const auto& [reason, count] : reasons)
       out += std::format("{}: {} of {} without an answer, {}\n", summary.transport, count, summary.raw.size(), reason);
+  }
+  return out;
+}
+
+std::string unusual_answers(const results::PacketsRun& run) {
+  std::string out;
+  for (const auto* name : in_order(run.results)) {
+    const auto& summary = run.results.at(name);
+    UnusualAnswers unusual;
+    for (const auto& sample : summary.raw) unusual.add(sample);
+    out += unusual.text(summary.transport, summary.samples);
   }
   return out;
 }
@@ -94,7 +106,7 @@ std::string packets_text(const results::PacketsRun& run) {
   }
   if (!run.complete) out += "INTERRUPTED: only what was measured until then is here\n";
   if (!ends.certificate_verified) out += "WARNING: certificates were not verified, as asked\n";
-  return out + failures(run);
+  return out + unusual_answers(run) + failures(run);
 }
 
 }  // namespace doxlab::report
