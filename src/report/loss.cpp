@@ -2,6 +2,7 @@
 
 #include <format>
 
+#include "report/accounting.hpp"
 #include "report/order.hpp"
 #include "report/quantile.hpp"
 #include "report/server_line.hpp"
@@ -43,6 +44,9 @@ std::string loss_text(const results::LossRun& run) {
                      "answer within {:g} s count as longer than every other; max and mean are of the answered.\n\n",
                      run.endpoints.timeout_s);
   out += shares.to_text();
+  const auto taken_apart = accounted(run);
+  for (const auto& part : {time_text(taken_apart), findings_text(taken_apart)})
+    if (!part.empty()) out += "\n" + part;
   out += std::format("\n{:.0f} s, {} lookups made again because the machine disturbed them. Link: {:.0f} µs late at the median, {:.0f} µs at p99.\n",
                      run.duration_s, run.repeated, run.precision.p50_us, run.precision.p99_us);
   if (disturbed) {

@@ -3,6 +3,7 @@
 #include <format>
 #include <map>
 
+#include "report/accounting.hpp"
 #include "report/order.hpp"
 #include "report/server_line.hpp"
 #include "report/table.hpp"
@@ -104,6 +105,9 @@ std::string packets_text(const results::PacketsRun& run) {
       out += std::format("WARNING: {}: {} of {} lookups were disturbed by a busy machine in every attempt; do not trust their times\n",
                          s.transport, s.disturbed, s.raw.size());
   }
+  const auto taken_apart = accounted(run);
+  for (const auto& part : {time_text(taken_apart), bytes_text(taken_apart), findings_text(taken_apart)})
+    if (!part.empty()) out += "\n" + part;
   if (!run.complete) out += "INTERRUPTED: only what was measured until then is here\n";
   if (!ends.certificate_verified) out += "WARNING: certificates were not verified, as asked\n";
   return out + unusual_answers(run) + failures(run);
