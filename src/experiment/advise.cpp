@@ -275,8 +275,8 @@ results::AdviceRun run_advise(const Setup& setup, std::size_t repetitions, const
   auto as_it_is = setup;
   if (setup.subject) {
     run.why_not_measured = std::format(
-        "{} is the server of others: what it is told reaches only as far as its configuration, so nothing of it was changed and "
-        "measured. What its handshake may grow by is read off its packets.",
+        "{} is a server of others, of which doxlab cannot change one thing and leave the rest: no change was measured. What its "
+        "handshake may grow by is read off its packets.",
         setup.subject_name);
     as_it_is.link = without_impairments(setup.link);
     run.repetitions_loss = 0;
@@ -294,7 +294,7 @@ results::AdviceRun run_advise(const Setup& setup, std::size_t repetitions, const
   if (run.complete && !setup.subject) measure_changes(run, setup, observed, before, count, stop);
   keep_the_rest(run, observed,
                 setup.subject   ? "not a server of ours"
-                : !run.complete ? "interrupted before"
+                : !run.complete ? "interrupted before that"
                                 : "nothing in client and resolver changes it");
   run.duration_s = to_ms(monotonic_now() - begin) / 1000;
   return run;

@@ -65,6 +65,11 @@ class Changes {
   }
 
   void retry_off() {
+    // A resolver without it still sends one where only the second part of a ClientHello arrived: nothing to turn off.
+    std::erase_if(setup_.transports, [this](Transport t) {
+      return (t == Transport::Doq ? setup_.doq_retry : setup_.doh3_retry) == quic::RetryPolicy::Off;
+    });
+    if (setup_.transports.empty()) return;
     auto& changed = add("Retry off", "--retry off");
     changed.doq_retry = changed.doh3_retry = quic::RetryPolicy::Off;
   }
@@ -84,7 +89,7 @@ class Changes {
     }
     using enum tls::CertificateCompression;
     if (std::ranges::find(setup_.server_compression, Zstd) == setup_.server_compression.end()) {
-      auto& changed = add("certificate compression, to which the random filler of the lab's chain is immune and most of a real chain is not", "--compression zstd");
+      auto& changed = add("certificate compression; the random filler of the lab's chain does not compress, most of a real chain does", "--compression zstd");
       changed.client_compression = changed.server_compression = {Zstd};
     }
   }

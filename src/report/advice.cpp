@@ -82,7 +82,7 @@ std::string of_finding(std::span<const Advice* const> changes, double timeout_s,
   bool has_rows = false;
   for (const auto* advice : changes) {
     if (!advice->measured) {
-      lines += advice->change.empty() ? std::format("  No change was tried: {}.\n", advice->reason)
+      lines += advice->change.empty() ? std::format("  No change was measured: {}.\n", advice->reason)
                                       : std::format("  {}: not measured: {}\n", advice->options, advice->reason);
       continue;
     }

@@ -38,6 +38,16 @@ TEST(Propose, RetryGoesOffForTheTransportsThatHaveIt) {
   EXPECT_THAT(proposals[0].setup.transports, ElementsAre(Transport::Doh3));
 }
 
+TEST(Propose, RetryThatIsOffAlreadyCannotGoOff) {
+  experiment::Setup setup;
+  EXPECT_THAT(propose_for(setup, "retry_round_trip", Transport::Doq), IsEmpty());
+  setup.doh3_retry = quic::RetryPolicy::Always;
+  const Found found[] = {{Transport::Doq, "retry_round_trip", {}}, {Transport::Doh3, "retry_round_trip", {}}};
+  const auto proposals = propose(setup, found);
+  ASSERT_EQ(proposals.size(), 1u);
+  EXPECT_THAT(proposals[0].setup.transports, ElementsAre(Transport::Doh3));
+}
+
 TEST(Propose, StallOfClassicalClientHasThreeWaysOut) {
   experiment::Setup setup;
   setup.client_groups = "*X25519:secp256r1";
