@@ -13,7 +13,7 @@ namespace {
 
 struct AdviseOptions {
   LabOptions lab{kDefaultLossPercent};
-  std::size_t repetitions = 300;
+  std::size_t repetitions = 400;
   std::string json;
 };
 
