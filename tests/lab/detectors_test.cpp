@@ -3,83 +3,20 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
-#include <map>
 #include <optional>
 
-#include "experiment/analysis.hpp"
-#include "experiment/sampler.hpp"
+#include "support/look_up.hpp"
 #include "trace/carried.hpp"
 
 namespace doxlab {
 namespace {
 
-using experiment::Analysis;
-using experiment::Sample;
 using experiment::Start;
-using link::Direction;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using trace::Finding;
-using Script = std::vector<link::Scripted>;
-
-constexpr auto kToServer = Direction::ToServer, kToClient = Direction::ToClient;
-
-link::Scripted drop(Direction direction, std::uint64_t index) {
-  return {.place = {.direction = direction, .index = index}};
-}
-
-link::Scripted late(Direction direction, std::uint64_t index, Duration by) {
-  return {.place = {.direction = direction, .index = index}, .action = link::Scripted::Action::Delay, .extra_delay = by};
-}
-
-struct Looked {
-  Sample sample;
-  Analysis analysis;
-
-  std::vector<Finding> findings() const {
-    std::vector<Finding> out;
-    for (const auto& found : analysis.findings) out.push_back(found.finding);
-    return out;
-  }
-  const trace::Detected* find(Finding finding) const {
-    const auto found = std::ranges::find(analysis.findings, finding, &trace::Detected::finding);
-    return found == analysis.findings.end() ? nullptr : &*found;
-  }
-};
-
-using ByTransport = std::map<Transport, std::vector<Looked>>;
-
-/// A lookup for each transport and script.
-ByTransport look_up_all(experiment::Setup setup, const std::vector<Transport>& transports, const std::vector<Script>& scripts = {{}}) {
-  setup.transports = transports;
-  std::vector<experiment::Task> tasks;
-  for (std::uint64_t sample = 0; sample < scripts.size(); ++sample) {
-    for (const auto transport : transports) tasks.push_back({transport, sample});
-    for (auto event : scripts[sample]) {
-      event.place.sample = sample;
-      setup.link.script.push_back(event);
-    }
-  }
-  experiment::Rig rig(setup);
-  ByTransport out;
-  for (const auto transport : transports) out[transport].resize(scripts.size());
-  run_sampler(rig, tasks, {}, [&](Sample&& sample) {
-    auto analysis = analyse(sample, setup.link);
-    auto& mine = out[sample.task.transport][sample.task.sample];
-    mine.sample = std::move(sample);
-    mine.analysis = std::move(analysis);
-  }, {}, {});
-  return out;
-}
-
-std::vector<Looked> look_up(const experiment::Setup& setup, Transport transport, const std::vector<Script>& scripts = {{}}) {
-  return std::move(look_up_all(setup, {transport}, scripts)[transport]);
-}
-
-Looked look_up_one(const experiment::Setup& setup, Transport transport) { return std::move(look_up(setup, transport).front()); }
 
 /// The number in its direction of the first packet of the server that carries this.
 std::optional<std::uint64_t> carrying(const Looked& looked, std::string_view what) {
