@@ -81,12 +81,12 @@ TEST(Detectors, CertificateBeyondTheWindow) {
 
 TEST(Detectors, WindowOfOneSegmentAfterLostSynAcks) {
   experiment::Setup setup;
-  const auto looked = look_up(setup, Transport::Dot, {{drop(kToClient, 0), drop(kToClient, 1)}, {drop(kToClient, 0)}});
+  const auto looked = look_up(setup, Transport::Dot, {{drop(kToClient, 0), drop(kToClient, 1)}, {drop(kToServer, 0)}});
   ASSERT_NE(looked[0].find(Finding::CertificateBeyondWindow), nullptr);
   EXPECT_THAT(looked[0].find(Finding::CertificateBeyondWindow)->sentence, HasSubstr("one segment after lost SYN-ACKs"));
-  EXPECT_THAT(looked[1].findings(), Not(Contains(Finding::CertificateBeyondWindow))) << "one alone leaves the window as it is";
+  EXPECT_THAT(looked[1].findings(), Not(Contains(Finding::CertificateBeyondWindow))) << "a lost SYN leaves the window as it is";
   setup.chain.chain_bytes = 18'000;
-  const auto large = look_up(setup, Transport::Dot, {{drop(kToClient, 0)}});
+  const auto large = look_up(setup, Transport::Dot, {{drop(kToServer, 0)}});
   ASSERT_NE(large[0].find(Finding::CertificateBeyondWindow), nullptr);
   EXPECT_THAT(large[0].find(Finding::CertificateBeyondWindow)->sentence, Not(HasSubstr("SYN-ACK")));
 }
