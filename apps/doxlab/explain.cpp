@@ -101,7 +101,8 @@ class CaptureExplainer {
     explanation->command_line = invocation_.command_line;
     if (explained_ > 0) std::print(text_, "\n{}\n", std::string(100, '='));
     std::print(text_, "{}", report::explanation_text(*explanation));
-    json_ += (explained_++ > 0 ? "," : "") + results::to_json(*explanation);
+    if (!options_.json.empty()) json_ += (explained_ > 0 ? "," : "") + results::to_json(*explanation);
+    ++explained_;
   }
 
   /// Joined anew only when the file had more of them.
