@@ -26,6 +26,7 @@ Command add_packets(CLI::App& parent);
 Command add_loss(CLI::App& parent);
 Command add_pq(CLI::App& parent);
 Command add_dropmap(CLI::App& parent);
+Command add_repro(CLI::App& parent);
 Command add_warm(CLI::App& parent);
 Command add_sweep(CLI::App& parent);
 Command add_merge(CLI::App& parent);

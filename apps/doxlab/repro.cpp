@@ -1,0 +1,114 @@
+#include "experiment/repro.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <format>
+#include <memory>
+#include <print>
+
+#include "commands.hpp"
+#include "experiment/sample_capture.hpp"
+#include "files.hpp"
+#include "lab_arguments.hpp"
+#include "progress.hpp"
+#include "report/repro.hpp"
+
+namespace doxlab::app {
+namespace {
+
+/// Beside kOk for "not affected": scripts can tell what was found from what went wrong.
+constexpr int kAffected = 3, kNotDecided = 4;
+/// As the published measurement counted.
+constexpr double kPublishedTimeoutS = 10;
+
+struct ReproOptions {
+  LabOptions lab{0, "nginx", kPublishedTimeoutS};
+  std::string fault, json, capture;
+  std::size_t repetitions = 100;
+  bool find = false, pairs = false;
+  const CLI::App* command = nullptr;
+};
+
+/// One lookup in a file of its own.
+void write_capture(const std::string& path, const experiment::Sample& sample, const experiment::Setup& setup,
+                   const std::string& command_line) {
+  experiment::SampleCapture capture({.path = path,
+                                     .choice = experiment::CaptureChoice::All,
+                                     .samples_each = 1,
+                                     .one_way_delay = setup.link.one_way_delay,
+                                     .comment = command_line + "\nThe first handshake that failed"});
+  capture.add(sample);
+  const auto summary = capture.finish();
+  if (summary.error.empty()) std::println(stderr, "doxlab: {}: the packets of the first handshake that failed", path);
+  else std::println(stderr, "doxlab: {}", summary.error);
+}
+
+results::ReproRun find(const ReproOptions& options, const Invocation& invocation) {
+  auto setup = options.lab.setup();
+  if (options.command->count("--only") == 0) std::erase_if(setup.transports, [](Transport t) { return !has_tls(t); });
+  if (setup.transports.empty()) throw UsageError("--find: the subject offers no transport with TLS; name others with --only");
+  return experiment::find_fatal_losses(setup, options.pairs, invocation.command_line, show_progress, invocation.stop);
+}
+
+results::ReproRun reproduce(const ReproOptions& options, const Invocation& invocation) {
+  for (const char* name : {"--only", "--chain-bytes", "--loss", "--burst", "--group", "--qtype", "--start"})
+    if (options.command->count(name) > 0)
+      throw UsageError(std::format("{}: repro nginx-1616 chooses this itself; doxlab loss takes it", name));
+  const auto setup = options.lab.setup();
+  const auto path = options.capture.empty() ? std::format("repro-{}.pcapng", setup.subject_name) : options.capture;
+  bool announced = false;
+  const experiment::ReproOptions wanted{
+      .repetitions = options.repetitions,
+      .on_cell = [&](std::string_view what) {
+        if (isatty(STDERR_FILENO)) std::println(stderr, "\r\033[K{}", what);
+      },
+      .on_failure = [&](const experiment::Sample& sample) {
+        announced = true;
+        write_capture(path, sample, setup, invocation.command_line);
+      }};
+  auto run = experiment::run_repro_1616(setup, wanted, invocation.command_line, show_progress, invocation.stop);
+  if (!announced && !options.capture.empty()) std::println(stderr, "doxlab: {}: not written, no handshake failed", path);
+  return run;
+}
+
+int run(const ReproOptions& options, const Invocation& invocation) {
+  if (options.find == !options.fault.empty())
+    throw UsageError("repro: either a fault (nginx-1616) or --find");
+  if (options.pairs && !options.find) throw UsageError("--pairs: only with --find");
+  check_output(options.json);
+  const auto result = options.find ? find(options, invocation) : reproduce(options, invocation);
+  publish(options.json, results::to_json(result), report::repro_text(result));
+  if (!result.complete) return kInterrupted;
+  if (result.verdict == "affected") return kAffected;
+  return result.verdict == "not affected" ? kOk : kNotDecided;
+}
+
+}  // namespace
+
+Command add_repro(CLI::App& parent) {
+  auto* command = parent.add_subcommand("repro", "Whether a server has a known fault, brought about by chance and by chosen losses");
+  auto options = std::make_shared<ReproOptions>();
+  options->command = command;
+  command->add_option("FAULT", options->fault, "nginx-1616: lost Initial CRYPTO data of a server is never sent again")
+      ->check(CLI::IsMember({"nginx-1616"}));
+  command->add_flag("--find", options->find, "Instead: lose every packet of a lookup in turn, and say which losses end it");
+  command->add_flag("--pairs", options->pairs, "With --find: also every two packets");
+  command->add_option("-n,--repetitions", options->repetitions, "Handshakes for each chain, loss and key exchange")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--capture", options->capture,
+                      "File for the packets of the first handshake that fails (default repro-SUBJECT.pcapng, here)");
+  add_json_option(*command, options->json);
+  options->lab.add_to(*command);
+  command->footer(
+      "Examples:\n"
+      "  doxlab repro nginx-1616                          nginx on this machine, about a minute\n"
+      "  doxlab repro nginx-1616 --subject my-nginx.toml  a build of one's own (docs/subjects.md)\n"
+      "  doxlab repro nginx-1616 --subject standin-lost-initial   what the fault looks like\n"
+      "  doxlab repro --find --subject knot --only doq --pairs\n\n"
+      "Exit codes: 0 not affected, 1 could not run, 2 wrong usage, 3 affected, 4 not decided, 130 interrupted.");
+  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }};
+}
+
+}  // namespace doxlab::app
