@@ -10,8 +10,8 @@ namespace doxlab::report {
 namespace {
 
 constexpr const char* kSource =
-    "Published: stock nginx 1.31.5, 20 ms each way, no handshake within 10 s, 200 attempts a cell (discussion of nginx pull\n"
-    "request 1617; of the classical group 0 of 100, of a small chain 0 of 150). Intervals: 95%, Clopper-Pearson.\n";
+    "Failed: no handshake within the timeout. Intervals: 95%, Clopper-Pearson. Published: the public harness's figures of\n"
+    "stock nginx 1.31.5 with 20 ms each way and 10 s (nginx pull request 1617).\n";
 
 std::string cells_text(const results::ReproRun& run) {
   using enum Table::Align;
@@ -26,14 +26,19 @@ std::string cells_text(const results::ReproRun& run) {
   return table.to_text();
 }
 
+std::string joined(const std::vector<std::string>& packets) {
+  std::string out;
+  for (const auto& packet : packets) out += (out.empty() ? "" : "; ") + packet;
+  return out;
+}
+
 std::string scripted_text(const results::ReproRun& run) {
   std::string out;
   for (const auto& loss : run.scripted) {
-    std::string packets;
-    for (const auto& packet : loss.packets) packets += (packets.empty() ? "" : "; ") + packet;
-    out += std::format("  {}, chain of {} bytes: lost once, {} of 1 failed: {}\n", loss.transport, loss.chain_bytes,
-                       loss.completed ? 0 : 1, packets);
-    if (loss.handshake_ms) out += std::format("    handshake completed after {:.1f} ms\n", *loss.handshake_ms);
+    out += std::format("  {}, chain of {} bytes: {} of {} failed without {}\n", loss.transport, loss.chain_bytes, loss.failed, loss.attempts,
+                       joined(loss.packets));
+    if (loss.slowest_ms && loss.failed < loss.attempts)
+      out += std::format("    the others were completed, the slowest after {:.1f} ms\n", *loss.slowest_ms);
     if (!loss.finding.empty()) out += std::format("    {}\n", loss.finding);
   }
   return out;
@@ -49,12 +54,16 @@ std::string repro_text(const results::ReproRun& run) {
   else
     out += "Losses that end a lookup\n";
   out += ends.subject == "builtin" ? "Server: doxlab's own resolver\n\n" : server_line(ends) + "\n";
-  if (!run.cells.empty()) out += cells_text(run) + kSource + "\n";
   if (!run.scripted.empty()) out += "Chosen losses:\n" + scripted_text(run) + "\n";
+  if (!run.cells.empty()) out += "Random losses:\n" + cells_text(run) + kSource + "\n";
   if (run.first_failure) {
     out += "The first handshake that failed:\n" + explanation_text(*run.first_failure) + "\n";
     out += run.server_log.empty() ? "The server wrote no log lines.\n\n" : "The server's last log lines:\n" + run.server_log + "\n";
   }
+  if (run.every_time)
+    out += std::format("To make it happen every time, lose {} ({} of {} handshakes failed; {}, chain of {} bytes)\n\n",
+                       joined(run.every_time->packets), run.every_time->failed, run.every_time->attempts, run.every_time->transport,
+                       run.every_time->chain_bytes);
   out += std::format("Verdict: {}: {}\n", run.verdict, run.reason);
   if (run.handshakes_needed) out += std::format("To decide, try again with -n {}\n", *run.handshakes_needed);
   if (!run.complete) out += "INTERRUPTED: only what was measured until then is here\n";

@@ -25,14 +25,15 @@ struct ReproCell {
   std::optional<std::uint64_t> published_failed, published_handshakes;
 };
 
-/// One lookup in which just these packets were lost.
+/// Handshakes in which just these packets were lost.
 struct ScriptedLoss {
-  std::vector<std::string> packets;    ///< "server packet 1: initial 0: ServerHello 1178"
+  std::vector<std::string> packets;    ///< "server packet 1: initial 1: ServerHello 1178", as in the first that failed
   std::string transport;               ///< "doh3"
   std::uint64_t chain_bytes = 0;
-  bool completed = false;              ///< the handshake, in spite of it
-  std::optional<double> handshake_ms;
-  std::string finding;                 ///< why it failed: the sentence of the fault, if it was seen
+  std::uint64_t attempts = 0, failed = 0;
+  std::uint64_t with_fault = 0;        ///< of the failed, as in ReproCell
+  std::optional<double> slowest_ms;    ///< of the handshakes that were completed, in spite of the losses
+  std::string finding;                 ///< why they failed: the sentence of the fault, or what the lookup said
 };
 
 struct ReproRun {
@@ -48,6 +49,7 @@ struct ReproRun {
   std::optional<std::uint64_t> handshakes_needed;  ///< of each cell, to decide; with "not decided"
   std::vector<ReproCell> cells;
   std::vector<ScriptedLoss> scripted;
+  std::optional<ScriptedLoss> every_time;  ///< the fewest losses that ended every handshake which met them
   std::optional<Explanation> first_failure;
   std::string server_log;              ///< the last lines of the server after that failure
   Environment environment;
