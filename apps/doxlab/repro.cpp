@@ -30,54 +30,73 @@ struct ReproOptions {
   const CLI::App* command = nullptr;
 };
 
-/// One lookup in a file of its own.
+/// One lookup in a file of its own. What was measured is not lost if it cannot be written.
 void write_capture(const std::string& path, const experiment::Sample& sample, const experiment::Setup& setup,
                    const std::string& command_line) {
-  experiment::SampleCapture capture({.path = path,
-                                     .choice = experiment::CaptureChoice::All,
-                                     .samples_each = 1,
-                                     .one_way_delay = setup.link.one_way_delay,
-                                     .comment = command_line + "\nThe first handshake that failed"});
-  capture.add(sample);
-  const auto summary = capture.finish();
-  if (summary.error.empty()) std::println(stderr, "doxlab: {}: the packets of the first handshake that failed", path);
-  else std::println(stderr, "doxlab: {}", summary.error);
+  std::string error;
+  try {
+    experiment::SampleCapture capture({.path = path,
+                                       .choice = experiment::CaptureChoice::All,
+                                       .samples_each = 1,
+                                       .one_way_delay = setup.link.one_way_delay,
+                                       .comment = command_line + "\nThe first lookup that failed"});
+    capture.add(sample);
+    error = capture.finish().error;
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
+  if (error.empty()) std::println(stderr, "doxlab: {}: the packets of the first lookup that failed", path);
+  else std::println(stderr, "doxlab: {}", error);
 }
 
-results::ReproRun find(const ReproOptions& options, const Invocation& invocation) {
+std::string capture_path(const ReproOptions& options, const experiment::Setup& setup) {
+  return options.capture.empty() ? std::format("repro-{}.pcapng", setup.subject_name) : options.capture;
+}
+
+results::ReproRun find(const ReproOptions& options, const Invocation& invocation, const experiment::Setup& setup,
+                       const experiment::SampleHandler& on_failure) {
+  return experiment::find_fatal_losses(setup, {.pairs = options.pairs, .on_failure = on_failure}, invocation.command_line, show_progress,
+                                       invocation.stop);
+}
+
+results::ReproRun reproduce(const ReproOptions& options, const Invocation& invocation, const experiment::Setup& setup,
+                            const experiment::SampleHandler& on_failure) {
+  const auto say = [](std::string_view what) {
+    if (isatty(STDERR_FILENO)) std::println(stderr, "\r\033[K{}", what);
+  };
+  return experiment::run_repro_1616(setup, {.repetitions = options.repetitions, .on_cell = say, .on_failure = on_failure},
+                                    invocation.command_line, show_progress, invocation.stop);
+}
+
+/// Errors: UsageError.
+experiment::Setup setup_for(const ReproOptions& options) {
+  if (options.find == !options.fault.empty()) throw UsageError("repro: either a fault (nginx-1616) or --find");
+  if (options.pairs && !options.find) throw UsageError("--pairs: only with --find");
+  if (options.find && options.command->count("--repetitions") > 0) throw UsageError("--repetitions: only with a fault");
+  if (!options.find)
+    for (const char* name : {"--only", "--chain-bytes", "--loss", "--burst", "--group", "--qtype", "--start"})
+      if (options.command->count(name) > 0)
+        throw UsageError(std::format("{}: repro nginx-1616 chooses this itself; doxlab loss takes it", name));
   auto setup = options.lab.setup();
+  if (!options.find) return setup;
+  // A lost packet of Do53 over UDP is a lost lookup: nothing to find.
   if (options.command->count("--only") == 0) std::erase_if(setup.transports, [](Transport t) { return !has_tls(t); });
   if (setup.transports.empty()) throw UsageError("--find: the subject offers no transport with TLS; name others with --only");
-  return experiment::find_fatal_losses(setup, options.pairs, invocation.command_line, show_progress, invocation.stop);
-}
-
-results::ReproRun reproduce(const ReproOptions& options, const Invocation& invocation) {
-  for (const char* name : {"--only", "--chain-bytes", "--loss", "--burst", "--group", "--qtype", "--start"})
-    if (options.command->count(name) > 0)
-      throw UsageError(std::format("{}: repro nginx-1616 chooses this itself; doxlab loss takes it", name));
-  const auto setup = options.lab.setup();
-  const auto path = options.capture.empty() ? std::format("repro-{}.pcapng", setup.subject_name) : options.capture;
-  bool announced = false;
-  const experiment::ReproOptions wanted{
-      .repetitions = options.repetitions,
-      .on_cell = [&](std::string_view what) {
-        if (isatty(STDERR_FILENO)) std::println(stderr, "\r\033[K{}", what);
-      },
-      .on_failure = [&](const experiment::Sample& sample) {
-        announced = true;
-        write_capture(path, sample, setup, invocation.command_line);
-      }};
-  auto run = experiment::run_repro_1616(setup, wanted, invocation.command_line, show_progress, invocation.stop);
-  if (!announced && !options.capture.empty()) std::println(stderr, "doxlab: {}: not written, no handshake failed", path);
-  return run;
+  return setup;
 }
 
 int run(const ReproOptions& options, const Invocation& invocation) {
-  if (options.find == !options.fault.empty())
-    throw UsageError("repro: either a fault (nginx-1616) or --find");
-  if (options.pairs && !options.find) throw UsageError("--pairs: only with --find");
   check_output(options.json);
-  const auto result = options.find ? find(options, invocation) : reproduce(options, invocation);
+  const auto setup = setup_for(options);
+  const auto path = capture_path(options, setup);
+  if (!options.capture.empty()) check_output(path);
+  bool is_written = false;
+  const experiment::SampleHandler on_failure = [&](const experiment::Sample& sample) {
+    is_written = true;
+    write_capture(path, sample, setup, invocation.command_line);
+  };
+  const auto result = (options.find ? find : reproduce)(options, invocation, setup, on_failure);
+  if (!is_written && !options.capture.empty()) std::println(stderr, "doxlab: {}: not written, nothing failed", path);
   publish(options.json, results::to_json(result), report::repro_text(result));
   if (!result.complete) return kInterrupted;
   if (result.verdict == "affected") return kAffected;
@@ -98,12 +117,12 @@ Command add_repro(CLI::App& parent) {
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   command->add_option("--capture", options->capture,
-                      "File for the packets of the first handshake that fails (default repro-SUBJECT.pcapng, here)");
+                      "File for the packets of the first lookup that fails (default repro-SUBJECT.pcapng, here)");
   add_json_option(*command, options->json);
   options->lab.add_to(*command);
   command->footer(
       "Examples:\n"
-      "  doxlab repro nginx-1616                          nginx on this machine, about a minute\n"
+      "  doxlab repro nginx-1616                          nginx on this machine; two or three minutes, longer where handshakes fail\n"
       "  doxlab repro nginx-1616 --subject my-nginx.toml  a build of one's own (docs/subjects.md)\n"
       "  doxlab repro nginx-1616 --subject standin-lost-initial   what the fault looks like\n"
       "  doxlab repro --find --subject knot --only doq --pairs\n\n"

@@ -19,15 +19,15 @@ std::vector<link::Scripted> script_for(std::span<const LossSet> sets) {
   return out;
 }
 
-/// What one handshake adds to the record of its set.
-void add(TriedLoss& tried, const LossSet& set, Sample&& sample, const link::Impairments& link, const IsMeant& is_meant) {
+/// What one lookup adds to the record of its set.
+void add(TriedLoss& tried, const LossSet& set, Sample&& sample, const link::Impairments& link, const LossTrial& trial) {
   const auto analysis = analyse(sample, link);
   std::vector<std::uint32_t> lost;
   for (std::uint32_t i = 0; i < analysis.packets.size(); ++i)
     if (analysis.packets[i].fate == link::Fate::Scripted) lost.push_back(i);
-  if (lost.size() != set.size() || !std::ranges::all_of(lost, [&](auto i) { return is_meant(analysis, i); })) return;
+  if (lost.size() != set.size() || !std::ranges::all_of(lost, [&](auto i) { return trial.is_meant(analysis, i); })) return;
   auto& record = tried.record;
-  const bool failed = !sample.result.secured;
+  const bool failed = trial.has_failed(sample);
   if (record.attempts++ == 0 || (failed && record.failed == 0)) {
     const auto explanation = explain(sample, analysis);
     record.packets.clear();
@@ -37,13 +37,15 @@ void add(TriedLoss& tried, const LossSet& set, Sample&& sample, const link::Impa
                                            analysis.packets[i].place.index, explanation.packets[i].carried));
   }
   if (!failed) {
-    record.slowest_ms = std::max(record.slowest_ms.value_or(0), to_ms(*sample.result.secured - sample.result.started));
+    if (const auto answered = sample.result.answered)
+      record.slowest_ms = std::max(record.slowest_ms.value_or(0), to_ms(*answered - sample.result.started));
     return;
   }
   ++record.failed;
   const auto fault = fault_in(analysis);
   record.with_fault += !fault.empty();
-  if (record.finding.empty()) record.finding = fault;
+  if (record.failed == 1)
+    record.finding = !fault.empty() ? fault : analysis.findings.empty() ? sample.result.reason : analysis.findings.front().sentence;
   if (!tried.failure) tried.failure = std::move(sample);
 }
 
@@ -85,7 +87,7 @@ std::vector<LossSet> subsets_of_losses(const Analysis& analysis) {
   return out;
 }
 
-std::optional<TriedLosses> try_losses(const Setup& setup, std::span<const LossSet> sets, const IsMeant& is_meant,
+std::optional<TriedLosses> try_losses(const Setup& setup, std::span<const LossSet> sets, const LossTrial& trial,
                                       const Progress& progress, std::stop_token stop) {
   auto scripted = setup;
   scripted.link.loss_probability = 0;
@@ -113,7 +115,7 @@ std::optional<TriedLosses> try_losses(const Setup& setup, std::span<const LossSe
   }
   for (auto& sample : samples) {
     const auto set = sample.task.sample / kLossAttempts;
-    add(out.each[set], sets[set], std::move(sample), scripted.link, is_meant);
+    add(out.each[set], sets[set], std::move(sample), scripted.link, trial);
   }
   return out;
 }

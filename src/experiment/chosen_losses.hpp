@@ -16,7 +16,7 @@ namespace doxlab::experiment {
 /// Packets by sender and number; their `sample` means nothing.
 using LossSet = std::vector<link::PacketPlace>;
 
-/// Handshakes that are tried with each set. A packet's number may differ from one to the next, since an
+/// Lookups that are made with each set. A packet's number may differ from one to the next, since an
 /// acknowledgement may go before it or with it: those in which another packet was lost do not count.
 inline constexpr std::uint64_t kLossAttempts = 5;
 /// Fewer say nothing of "every time".
@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kFewestAttempts = 3;
 
 struct TriedLoss {
   results::ScriptedLoss record;
-  std::optional<Sample> failure;  ///< the first handshake that failed
+  std::optional<Sample> failure;  ///< the first lookup that failed
 };
 
 struct TriedLosses {
@@ -34,10 +34,16 @@ struct TriedLosses {
 
 /// Whether packet `number` of a lookup is one that was meant to be lost.
 using IsMeant = std::function<bool(const Analysis&, std::uint32_t number)>;
+inline bool is_any_packet(const Analysis&, std::uint32_t) { return true; }
 
-/// Tries every set kLossAttempts times, all on one link that loses nothing else. The setup has one transport, QUIC.
+struct LossTrial {
+  std::function<bool(const Sample&)> has_failed;
+  IsMeant is_meant = is_any_packet;
+};
+
+/// Tries every set kLossAttempts times, all on one link that loses nothing else, with the setup's first transport.
 /// Empty: stopped. Errors: exceptions of Rig.
-std::optional<TriedLosses> try_losses(const Setup& setup, std::span<const LossSet> sets, const IsMeant& is_meant,
+std::optional<TriedLosses> try_losses(const Setup& setup, std::span<const LossSet> sets, const LossTrial& trial,
                                       const Progress& progress, std::stop_token stop);
 
 /// The packets that were lost in a lookup by chance, as sets to try: each, every two, and all. At most the first
@@ -45,7 +51,7 @@ std::optional<TriedLosses> try_losses(const Setup& setup, std::span<const LossSe
 inline constexpr std::size_t kMostReplayed = 12;
 std::vector<LossSet> subsets_of_losses(const Analysis& analysis);
 
-/// The set of the fewest packets that ended every handshake, those with the fault first; null if there is none.
+/// The set of the fewest packets that ended every lookup, those with the fault first; null if there is none.
 const TriedLoss* ends_every_time(std::span<const TriedLoss> tried);
 
 /// The sentence of the fault, or nothing: lost Initial CRYPTO data of the server that it never sent again.

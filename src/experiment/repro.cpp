@@ -6,7 +6,6 @@
 
 #include "experiment/chosen_losses.hpp"
 #include "experiment/describe.hpp"
-#include "experiment/dropmap.hpp"
 #include "experiment/foreign_server.hpp"
 #include "experiment/repro_verdict.hpp"
 #include "experiment/sampler.hpp"
@@ -16,7 +15,6 @@ namespace doxlab::experiment {
 namespace {
 
 using results::ReproCell;
-using results::ScriptedLoss;
 
 constexpr std::size_t kSmallChain = 1200, kChain = 3900, kLongChain = 10500;
 constexpr double kLosses[] = {0, 0.02, 0.08, 0.15};
@@ -170,12 +168,12 @@ bool Repro::lose_initial_packets(std::size_t chain) {
 bool Repro::find_losses_of_first_failure() {
   if (!by_chance_ || run_.every_time) return true;
   options_.on_cell("the losses of the first failure, again");
-  return try_sets(by_chance_->first, by_chance_->second, [](const Analysis&, std::uint32_t) { return true; }, false);
+  return try_sets(by_chance_->first, by_chance_->second, is_any_packet, false);
 }
 
 bool Repro::try_sets(const Setup& setup, std::span<const LossSet> sets, const IsMeant& is_meant, bool keeps_all) {
   if (sets.empty()) return true;
-  const auto tried = try_losses(setup, sets, is_meant, progress_, stop_);
+  const auto tried = try_losses(setup, sets, {.has_failed = has_failed, .is_meant = is_meant}, progress_, stop_);
   if (!tried) return false;
   const auto* fatal = ends_every_time(tried->each);
   if (fatal != nullptr && !run_.every_time) {
@@ -209,48 +207,6 @@ results::ReproRun run_repro_1616(const Setup& setup, const ReproOptions& options
   run.complete = repro.measure_scripted() && repro.measure_cells() && repro.find_losses_of_first_failure();
   decide(run);
   run.duration_s = to_ms(monotonic_now() - begin) / 1000;
-  return run;
-}
-
-results::ReproRun find_fatal_losses(const Setup& setup, bool pairs, const std::string& command_line,
-                                    const Progress& progress, std::stop_token stop) {
-  results::ReproRun run;
-  run.fault = "find";
-  run.command_line = command_line;
-  const auto map = run_dropmap(setup, {.repetitions = kFewestAttempts, .references = 3, .pairs = pairs}, command_line, progress, std::move(stop));
-  run.started = map.started;
-  run.duration_s = map.duration_s;
-  run.complete = map.complete;
-  run.environment = map.environment;
-  run.endpoints = map.endpoints;
-  std::size_t rows = 0, unanswered = 0;
-  for (const auto& [name, summary] : map.results) {
-    unanswered += !summary.reference.ms;
-    for (const auto* list : {&summary.rows, &summary.pairs})
-      for (const auto& row : *list) {
-        ++rows;
-        if (row.no_answer == 0) continue;
-        ScriptedLoss loss{.transport = name,
-                          .chain_bytes = setup.chain.chain_bytes,
-                          .attempts = row.lookups - row.not_sent,
-                          .failed = row.no_answer,
-                          .slowest_ms = row.ms_max,
-                          .finding = row.reason};
-        for (const auto& packet : row.packets)
-          loss.packets.push_back(std::format("{} packet {}: {}", packet.direction == "c2s" ? "client" : "server", packet.index, packet.carried));
-        run.scripted.push_back(std::move(loss));
-      }
-  }
-  if (!run.scripted.empty()) {
-    run.verdict = "affected";
-    run.reason = std::format("{} of {} chosen losses end the lookup", run.scripted.size(), rows);
-  } else if (!run.complete || unanswered > 0) {
-    run.verdict = "not decided";
-    run.reason = unanswered > 0 ? "a transport gave no answer even without losses" : "the run did not come to its end";
-  } else {
-    run.verdict = "not affected";
-    run.reason = std::format("none of {} chosen losses ends the lookup", rows);
-  }
   return run;
 }
 

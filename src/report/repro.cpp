@@ -57,11 +57,11 @@ std::string repro_text(const results::ReproRun& run) {
   if (!run.scripted.empty()) out += "Chosen losses:\n" + scripted_text(run) + "\n";
   if (!run.cells.empty()) out += "Random losses:\n" + cells_text(run) + kSource + "\n";
   if (run.first_failure) {
-    out += "The first handshake that failed:\n" + explanation_text(*run.first_failure) + "\n";
+    out += "The first lookup that failed:\n" + explanation_text(*run.first_failure) + "\n";
     out += run.server_log.empty() ? "The server wrote no log lines.\n\n" : "The server's last log lines:\n" + run.server_log + "\n";
   }
   if (run.every_time)
-    out += std::format("To make it happen every time, lose {} ({} of {} handshakes failed; {}, chain of {} bytes)\n\n",
+    out += std::format("To make it happen every time, lose {} ({} of {} lookups failed; {}, chain of {} bytes)\n\n",
                        joined(run.every_time->packets), run.every_time->failed, run.every_time->attempts, run.every_time->transport,
                        run.every_time->chain_bytes);
   out += std::format("Verdict: {}: {}\n", run.verdict, run.reason);

@@ -1,5 +1,5 @@
 #pragma once
-/// The records of `doxlab repro`: how often handshakes fail by chain, loss and key exchange, which single losses
+/// The records of `doxlab repro`: how often handshakes fail by chain, loss and key exchange, which chosen losses
 /// end them, and what that says of the server.
 
 #include <cstdint>
@@ -25,15 +25,16 @@ struct ReproCell {
   std::optional<std::uint64_t> published_failed, published_handshakes;
 };
 
-/// Handshakes in which just these packets were lost.
+/// Lookups in which just these packets were lost.
 struct ScriptedLoss {
   std::vector<std::string> packets;    ///< "server packet 1: initial 1: ServerHello 1178", as in the first that failed
   std::string transport;               ///< "doh3"
   std::uint64_t chain_bytes = 0;
-  std::uint64_t attempts = 0, failed = 0;
+  std::uint64_t attempts = 0;
+  std::uint64_t failed = 0;            ///< no handshake within the timeout; of "find": no answer
   std::uint64_t with_fault = 0;        ///< of the failed, as in ReproCell
-  std::optional<double> slowest_ms;    ///< of the handshakes that were completed, in spite of the losses
-  std::string finding;                 ///< why they failed: the sentence of the fault, or what the lookup said
+  std::optional<double> slowest_ms;    ///< start to answer, of those that did not fail
+  std::string finding;                 ///< why they failed: the sentence of the fault or another finding, or what the client said
 };
 
 struct ReproRun {
@@ -49,7 +50,7 @@ struct ReproRun {
   std::optional<std::uint64_t> handshakes_needed;  ///< of each cell, to decide; with "not decided"
   std::vector<ReproCell> cells;
   std::vector<ScriptedLoss> scripted;
-  std::optional<ScriptedLoss> every_time;  ///< the fewest losses that ended every handshake which met them
+  std::optional<ScriptedLoss> every_time;  ///< the fewest losses that ended every lookup which met them
   std::optional<Explanation> first_failure;
   std::string server_log;              ///< the last lines of the server after that failure
   Environment environment;
