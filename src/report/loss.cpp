@@ -5,6 +5,7 @@
 #include "report/accounting.hpp"
 #include "report/order.hpp"
 #include "report/quantile.hpp"
+#include "report/mtu.hpp"
 #include "report/server_line.hpp"
 #include "report/table.hpp"
 #include "report/unusual_answers.hpp"
@@ -13,8 +14,8 @@ namespace doxlab::report {
 std::string loss_text(const results::LossRun& run) {
   const auto& link = run.link;
   std::string out =
-      std::format("Cold lookups of {} {} over {}: {:g} ms each way, MTU {}, loss {:g}% each way{}, seed {}\n", run.endpoints.qname,
-                  run.endpoints.qtype, run.endpoints.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms, link.mtu,
+      std::format("Cold lookups of {} {} over {}: {:g} ms each way, {}, loss {:g}% each way{}, seed {}\n", run.endpoints.qname,
+                  run.endpoints.qtype, run.endpoints.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms, mtu_text(link),
                   link.loss_percent, link.burst.empty() ? "" : " in bursts (" + link.burst + ")", link.seed);
   out += server_line(run.endpoints);
   if (run.shard) out += std::format("Shard {}/{}: part of {} lookups for each transport\n", run.shard->index, run.shard->of, run.repetitions);

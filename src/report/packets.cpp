@@ -5,6 +5,7 @@
 
 #include "report/accounting.hpp"
 #include "report/order.hpp"
+#include "report/mtu.hpp"
 #include "report/server_line.hpp"
 #include "report/table.hpp"
 #include "report/unusual_answers.hpp"
@@ -58,9 +59,9 @@ std::string unusual_answers(const results::PacketsRun& run) {
 std::string packets_text(const results::PacketsRun& run) {
   const auto& link = run.link;
   const auto& ends = run.endpoints;
-  std::string out = std::format("One cold lookup of {} {} over {}: {:g} ms each way, MTU {}, loss {:g}% each way, seed {}\n",
+  std::string out = std::format("One cold lookup of {} {} over {}: {:g} ms each way, {}, loss {:g}% each way, seed {}\n",
                                 ends.qname, ends.qtype, ends.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms,
-                                link.mtu, link.loss_percent, link.seed);
+                                mtu_text(link), link.loss_percent, link.seed);
   out += server_line(ends);
   out += std::format("Chain {} bytes ({}), groups {}, Retry {} on DoH3 and {} on DoQ\n\n", ends.chain_bytes,
                      ends.chain_key, ends.client_groups, ends.doh3_retry, ends.doq_retry);
