@@ -55,9 +55,11 @@ void expect_round_trips(const test::Json& run, const RoundTrips& expected) {
 void expect_round_trip_of(const test::Json& run, const std::string& transport, const std::string& cause, bool expected) {
   for (const auto& sample : run["results"][transport]["raw"].get_array()) {
     const auto& causes = sample["causes_ms"];
-    EXPECT_EQ(causes.contains(cause), expected) << transport << " " << cause;
+    std::string all = transport;
+    for (const auto& [name, ms] : causes.get_object()) all += std::format(", {} {:.1f} ms", name, ms.get<double>());
+    EXPECT_EQ(causes.contains(cause), expected) << cause << ": " << all;
     const double ms = causes.contains(cause) ? test::number(causes, cause) : 0;
-    EXPECT_GE(ms, expected ? 40 : 0) << transport << " " << cause;
+    EXPECT_GE(ms, expected ? 40 : 0) << cause << ": " << all;
   }
 }
 
@@ -113,6 +115,21 @@ TEST(Subject, DnsdistTakesTheRoundTripsOfTheProtocols) {
   const auto run = run_packets({"--subject", "dnsdist"});
   expect_round_trips(run, {{"do53", 1}, {"do53-tcp", 2}, {"dot", 3}, {"doh", 3}});
   expect_round_trip_of(run, "dot", "tls_handshake", true);
+}
+
+TEST(Subject, BindTakesTheRoundTripsOfTheProtocols) {
+  const auto run = run_packets({"--subject", "bind"});
+  expect_round_trips(run, {{"do53", 1}, {"do53-tcp", 2}, {"dot", 3}, {"doh", 3}});
+  const auto beyond = run_packets({"--subject", "bind", "--only", "dot", "--chain-bytes", "20000"});
+  expect_round_trips(beyond, {{"dot", 4}});
+  expect_round_trip_of(beyond, "dot", "congestion_window", true);
+}
+
+TEST(Subject, CaddySendsSettingsWithItsHandshake) {
+  const auto run = run_packets({"--subject", "caddy"});
+  expect_round_trips(run, {{"doh", 3}, {"doh3", 2}});
+  expect_round_trip_of(run, "doh3", "quic_handshake", true);
+  expect_round_trip_of(run, "doh3", "query", true);
 }
 
 /// The file of a subject that is built in.
@@ -179,7 +196,7 @@ class Surroundings {
     std::set<fs::path> out;
     for (const auto* folder : {"/tmp", "/dev/shm", "/mnt"})
       for (const auto& entry : test::entries(folder))
-        if (const auto name = entry.filename().string(); name.starts_with("doxlab") && !name.starts_with("doxlab-test-")) out.insert(entry);
+        if (const auto name = entry.filename().string(); name.starts_with("doxlab-subject-")) out.insert(entry);
     return out;
   }
   static std::string mounts() {
