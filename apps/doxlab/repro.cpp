@@ -11,6 +11,7 @@
 #include "experiment/sample_capture.hpp"
 #include "files.hpp"
 #include "lab_arguments.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/repro.hpp"
 
@@ -24,7 +25,8 @@ constexpr double kPublishedTimeoutS = 10;
 
 struct ReproOptions {
   LabOptions lab{0, "nginx", kPublishedTimeoutS};
-  std::string fault, json, capture;
+  std::string fault, capture;
+  Output output;
   std::size_t repetitions = 100;
   bool find = false, pairs = false;
   const CLI::App* command = nullptr;
@@ -86,7 +88,7 @@ experiment::Setup setup_for(const ReproOptions& options) {
 }
 
 int run(const ReproOptions& options, const Invocation& invocation) {
-  check_output(options.json);
+  options.output.check();
   const auto setup = setup_for(options);
   const auto path = capture_path(options, setup);
   if (!options.capture.empty()) check_output(path);
@@ -97,7 +99,7 @@ int run(const ReproOptions& options, const Invocation& invocation) {
   };
   const auto result = (options.find ? find : reproduce)(options, invocation, setup, on_failure);
   if (!is_written && !options.capture.empty()) std::println(stderr, "doxlab: {}: not written, nothing failed", path);
-  publish(options.json, results::to_json(result), report::repro_text(result));
+  options.output.publish(results::to_json(result), report::repro_text(result));
   if (!result.complete) return kInterrupted;
   if (result.verdict == "affected") return kAffected;
   return result.verdict == "not affected" ? kOk : kNotDecided;
@@ -118,7 +120,7 @@ Command add_repro(CLI::App& parent) {
       ->capture_default_str();
   command->add_option("--capture", options->capture,
                       "File for the packets of the first lookup that fails (default repro-SUBJECT.pcapng, here)");
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   options->lab.add_to(*command);
   command->footer(
       "Examples:\n"

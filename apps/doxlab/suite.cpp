@@ -10,6 +10,7 @@
 #include "experiment/pq.hpp"
 #include "experiment/warm.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/dropmap.hpp"
 #include "report/loss.hpp"
@@ -43,7 +44,7 @@ Part packets(const char* title, const char* file, experiment::Setup setup) {
   return {title, file, [setup](const SuiteOptions& options, const Invocation& invocation) {
             const auto run = experiment::run_packets(setup, options.repetitions, invocation.command_line, show_progress,
                                                      invocation.stop);
-            return std::tuple(results::to_json(run), report::packets_text(run), run.complete);
+            return std::tuple(results::to_json(run), report::packets_text(run).render(style_of(stdout)), run.complete);
           }};
 }
 
@@ -55,11 +56,11 @@ std::vector<Part> parts() {
                  [](const SuiteOptions& options, const Invocation& invocation) {
                    const auto run = experiment::run_pq({}, {"X25519", "X25519MLKEM768"}, options.repetitions,
                                                        invocation.command_line, show_progress, invocation.stop);
-                   return std::tuple(results::to_json(run), report::pq_text(run), run.complete);
+                   return std::tuple(results::to_json(run), report::pq_text(run).render(style_of(stdout)), run.complete);
                  }});
   out.push_back({"What a lookup starts from", "warm.json", [](const SuiteOptions&, const Invocation& invocation) {
                    const auto run = experiment::run_warm({}, 3, invocation.command_line, show_progress, invocation.stop);
-                   return std::tuple(results::to_json(run), report::warm_text(run), run.complete);
+                   return std::tuple(results::to_json(run), report::warm_text(run).render(style_of(stdout)), run.complete);
                  }});
   out.push_back({"Loss of 2% each way, as published", "loss.json",
                  [](const SuiteOptions& options, const Invocation& invocation) {
@@ -68,11 +69,11 @@ std::vector<Part> parts() {
                    const auto status = [](const experiment::SamplerStatus& s) { show_progress(s.done, s.of); };
                    const auto run = experiment::run_loss(setup, options.loss_repetitions, std::nullopt, {},
                                                          invocation.command_line, {{}, status}, invocation.stop);
-                   return std::tuple(results::to_json(run), report::loss_text(run), run.complete);
+                   return std::tuple(results::to_json(run), report::loss_text(run).render(style_of(stdout)), run.complete);
                  }});
   out.push_back({"Every packet lost in turn", "dropmap.json", [](const SuiteOptions&, const Invocation& invocation) {
                    const auto run = experiment::run_dropmap({}, {}, invocation.command_line, show_progress, invocation.stop);
-                   return std::tuple(results::to_json(run), report::dropmap_text(run), run.complete);
+                   return std::tuple(results::to_json(run), report::dropmap_text(run).render(style_of(stdout)), run.complete);
                  }});
   return out;
 }

@@ -13,7 +13,7 @@ constexpr const char* kSource =
     "Failed: no handshake within the timeout. Intervals: 95%, Clopper-Pearson. Published: the public harness's figures of\n"
     "stock nginx 1.31.5 with 20 ms each way and 10 s (nginx pull request 1617).\n";
 
-std::string cells_text(const results::ReproRun& run) {
+Document cells_text(const results::ReproRun& run) {
   using enum Table::Align;
   Table table({{"chain", Right}, {"key exchange", Left}, {"loss", Right}, {"failed", Right}, {"95% interval", Right},
                {"with the fault", Right}, {"published", Right}});
@@ -23,7 +23,7 @@ std::string cells_text(const results::ReproRun& run) {
                    std::format("{:.1f}% to {:.1f}%", 100 * cell.failed_low, 100 * cell.failed_high),
                    std::to_string(cell.with_fault),
                    cell.published_failed ? std::format("{} of {}", *cell.published_failed, *cell.published_handshakes) : "-"});
-  return table.to_text();
+  return Document(table);
 }
 
 std::string joined(const std::vector<std::string>& packets) {
@@ -46,19 +46,19 @@ std::string scripted_text(const results::ReproRun& run) {
 
 }  // namespace
 
-std::string repro_text(const results::ReproRun& run) {
-  std::string out;
+Document repro_text(const results::ReproRun& run) {
+  Document out;
   const auto& ends = run.endpoints;
   if (run.fault == "nginx-1616")
     out += "nginx issue 1616: a server that never sends lost Initial CRYPTO data again, over DoH3\n";
   else
     out += "Losses that end a lookup\n";
-  out += ends.subject == "builtin" ? "Server: doxlab's own resolver\n\n" : server_line(ends) + "\n";
+  out += ends.subject == "builtin" ? std::string("Server: doxlab's own resolver\n\n") : server_line(ends) + "\n";
   if (!run.scripted.empty()) out += "Chosen losses:\n" + scripted_text(run) + "\n";
   if (!run.cells.empty()) out += "Random losses:\n" + cells_text(run) + kSource + "\n";
   if (run.first_failure) {
     out += "The first lookup that failed:\n" + explanation_text(*run.first_failure) + "\n";
-    out += run.server_log.empty() ? "The server wrote no log lines.\n\n" : "The server's last log lines:\n" + run.server_log + "\n";
+    out += run.server_log.empty() ? std::string("The server wrote no log lines.\n\n") : "The server's last log lines:\n" + run.server_log + "\n";
   }
   if (run.every_time)
     out += std::format("To make it happen every time, lose {} ({} of {} lookups failed; {}, chain of {} bytes)\n\n",
