@@ -1,6 +1,8 @@
 #include "report/repro.hpp"
 
+#include <algorithm>
 #include <format>
+#include <vector>
 
 #include "report/explanation.hpp"
 #include "report/server_line.hpp"
@@ -32,15 +34,17 @@ std::string joined(const std::vector<std::string>& packets) {
   return out;
 }
 
-std::string scripted_text(const results::ReproRun& run) {
-  std::string out;
+Document scripted_text(const results::ReproRun& run) {
+  using enum Table::Align;
+  Table table({{"transport", Left}, {"chain", Right}, {"failed", Right}, {"slowest ms", Right}, {"lost", Left}});
+  std::vector<std::string> findings;
   for (const auto& loss : run.scripted) {
-    out += std::format("  {}, chain of {} bytes: {} of {} failed without {}\n", loss.transport, loss.chain_bytes, loss.failed, loss.attempts,
-                       joined(loss.packets));
-    if (loss.slowest_ms && loss.failed < loss.attempts)
-      out += std::format("    the others were completed, the slowest after {:.1f} ms\n", *loss.slowest_ms);
-    if (!loss.finding.empty()) out += std::format("    {}\n", loss.finding);
+    table.add_row({loss.transport, std::to_string(loss.chain_bytes), std::format("{} of {}", loss.failed, loss.attempts),
+                   loss.slowest_ms ? std::format("{:.1f}", *loss.slowest_ms) : "-", joined(loss.packets)});
+    if (!loss.finding.empty() && !std::ranges::contains(findings, loss.finding)) findings.push_back(loss.finding);
   }
+  Document out(table);
+  for (const auto& finding : findings) out += "* " + finding + "\n";
   return out;
 }
 
