@@ -58,6 +58,8 @@ INSTANTIATE_TEST_SUITE_P(
                             kWrongUsage,
                             {"--frobnicate"}},
                     Mistake{"DelayIsNoNumber", {"packets", "--delay", "nan"}, kWrongUsage, {"--delay", "nan"}},
+                    Mistake{"DropIsNoPacket", {"packets", "--drop", "s2c:1"}, kWrongUsage, {"--drop s2c:1", "s2c/1"}},
+                    Mistake{"DropIsNoNumber", {"packets", "--drop", "c2s/"}, kWrongUsage, {"--drop c2s/"}},
                     Mistake{"ZoneIsAFolder", {"serve", "--zone", "/tmp"}, kWrongUsage, {"/tmp: a folder"}},
                     Mistake{"CompareWithoutB", {"compare", "/dev/null"}, kWrongUsage, {"B is required"}},
                     Mistake{"CompareOfNoFile", {"compare", "/nonexistent.json", "/nonexistent.json"}, kWrongUsage, {"/nonexistent.json", "No such file"}},
@@ -209,6 +211,13 @@ TEST(CommandLineOf, OutputComesInTheFormatAskedFor) {
   const auto table = with("table");
   EXPECT_THAT(table, HasSubstr("\nDo53 "));
   EXPECT_THAT(table, Not(HasSubstr("\033"))) << "no colours for a pipe";
+}
+
+TEST(CommandLineOf, PacketThatIsToBeLostIsLost) {
+  const auto run = test::run_program(test::doxlab({"explain", "--sample", "dot/0", "--loss", "0", "--drop", "s2c/0"}), 60s);
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_THAT(run.output, testing::ContainsRegex("dropped by script +60  SYN-ACK"));
+  EXPECT_THAT(run.output, testing::ContainsRegex("SYN(-ACK)? retransmission"));
 }
 
 TEST(CommandLineOf, ManualPageAndCompletionHaveEveryCommand) {
