@@ -8,6 +8,7 @@
 #include "results/loss.hpp"
 #include "results/pq.hpp"
 #include "results/query.hpp"
+#include "results/repro.hpp"
 #include "results/run.hpp"
 #include "results/study.hpp"
 #include "results/warm.hpp"
@@ -37,6 +38,7 @@ std::string to_json(const DropmapRun& run) { return pretty(run); }
 std::string to_json(const Study& study) { return pretty(study); }
 std::string to_json(const Comparison& comparison) { return pretty(comparison); }
 std::string to_json(const CheckRun& run) { return pretty(run); }
+std::string to_json(const ReproRun& run) { return pretty(run); }
 std::string to_json(const AdviceRun& run) { return pretty(run); }
 std::string to_json(const SweepRun& run) { return pretty(run); }
 

@@ -8,6 +8,7 @@
 #include "results/check.hpp"
 #include "results/comparison.hpp"
 #include "results/explanation.hpp"
+#include "results/repro.hpp"
 #include "results/study.hpp"
 
 namespace doxlab::results {
@@ -32,7 +33,8 @@ constexpr std::array kSchemas = {
     NamedSchema{"loss", schema_of<LossRun>},      NamedSchema{"pq", schema_of<PqRun>},
     NamedSchema{"warm", schema_of<WarmRun>},      NamedSchema{"dropmap", schema_of<DropmapRun>},
     NamedSchema{"explain", schema_of<Explanation>}, NamedSchema{"compare", schema_of<Comparison>},
-    NamedSchema{"check", schema_of<CheckRun>},     NamedSchema{"advise", schema_of<AdviceRun>},
+    NamedSchema{"check", schema_of<CheckRun>},    NamedSchema{"repro", schema_of<ReproRun>},
+    NamedSchema{"advise", schema_of<AdviceRun>},
 };
 
 constexpr auto kSchemaNames = [] {
