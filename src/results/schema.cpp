@@ -8,6 +8,7 @@
 #include "results/check.hpp"
 #include "results/comparison.hpp"
 #include "results/explanation.hpp"
+#include "results/preflight.hpp"
 #include "results/study.hpp"
 
 namespace doxlab::results {
@@ -33,6 +34,7 @@ constexpr std::array kSchemas = {
     NamedSchema{"warm", schema_of<WarmRun>},      NamedSchema{"dropmap", schema_of<DropmapRun>},
     NamedSchema{"explain", schema_of<Explanation>}, NamedSchema{"compare", schema_of<Comparison>},
     NamedSchema{"check", schema_of<CheckRun>},     NamedSchema{"advise", schema_of<AdviceRun>},
+    NamedSchema{"preflight", schema_of<PreflightRun>},
 };
 
 constexpr auto kSchemaNames = [] {
