@@ -19,8 +19,11 @@ struct Command {
   /// Runs a command of the user's, given after "--". It takes care of signals itself, so that its Invocation's
   /// `stop` is never requested, and its own failures are kWrapperFailed.
   bool runs_command = false;
+  /// Called after parsing, while there is one thread; may be empty.
+  std::function<void()> before_threads{};
 };
 
+Command add_preflight(CLI::App& parent);
 Command add_suite(CLI::App& parent);
 Command add_packets(CLI::App& parent);
 Command add_loss(CLI::App& parent);

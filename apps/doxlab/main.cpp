@@ -22,6 +22,7 @@ namespace {
 using namespace doxlab;
 
 constexpr const char* kFooter = R"(Examples:
+  doxlab preflight                             can this machine measure?
   doxlab packets                               what one cold lookup costs, per transport
   doxlab packets --as-published --json out.json
   doxlab packets --only doq --group X25519     the 3x limit costs a round trip
@@ -81,13 +82,28 @@ int main(int argc, char** argv) {
   parser.footer(kFooter);
   parser.set_version_flag("--version", "doxlab " DOXLAB_VERSION);
   parser.require_subcommand(1);
-  const app::Command commands[] = {app::add_suite(parser), app::add_packets(parser), app::add_loss(parser),
-                                   app::add_pq(parser),    app::add_warm(parser),    app::add_sweep(parser),
-                                   app::add_merge(parser), app::add_explain(parser), app::add_dropmap(parser),
-                                   app::add_repro(parser), app::add_advise(parser),  app::add_compare(parser),
-                                   app::add_check(parser), app::add_schema(parser),  app::add_link(parser),
-                                   app::add_query(parser), app::add_serve(parser),   app::add_man(parser),
-                                   app::add_completion(parser)};
+  const app::Command commands[] = {
+      app::add_suite(parser),
+      app::add_packets(parser),
+      app::add_loss(parser),
+      app::add_pq(parser),
+      app::add_warm(parser),
+      app::add_sweep(parser),
+      app::add_merge(parser),
+      app::add_explain(parser),
+      app::add_dropmap(parser),
+      app::add_repro(parser),
+      app::add_advise(parser),
+      app::add_compare(parser),
+      app::add_check(parser),
+      app::add_schema(parser),
+      app::add_preflight(parser),
+      app::add_link(parser),
+      app::add_query(parser),
+      app::add_serve(parser),
+      app::add_man(parser),
+      app::add_completion(parser),
+  };
   const int own = own_arguments(argc, argv, commands);
   try {
     parser.parse(own, argv);
@@ -102,6 +118,7 @@ int main(int argc, char** argv) {
   const std::stop_source stop;
   const auto* chosen = std::ranges::find_if(commands, [](const auto& c) { return c.app->parsed(); });
   try {
+    if (chosen->before_threads) chosen->before_threads();
     if (chosen->needs_lab()) net::enter_user_namespace_if_unprivileged();  // while there is one thread
     if (!chosen->runs_command) watch_signals(stop);
     const int code = chosen->run({join(argc, argv), stop.get_token(), {argv + std::min(own + 1, argc), argv + argc}});

@@ -7,6 +7,7 @@
 #include "results/explanation.hpp"
 #include "results/loss.hpp"
 #include "results/pq.hpp"
+#include "results/preflight.hpp"
 #include "results/query.hpp"
 #include "results/repro.hpp"
 #include "results/run.hpp"
@@ -41,6 +42,7 @@ std::string to_json(const CheckRun& run) { return pretty(run); }
 std::string to_json(const ReproRun& run) { return pretty(run); }
 std::string to_json(const AdviceRun& run) { return pretty(run); }
 std::string to_json(const SweepRun& run) { return pretty(run); }
+std::string to_json(const PreflightRun& run) { return pretty(run); }
 
 std::string to_json_line(const LossSample& sample) {
   std::string out;

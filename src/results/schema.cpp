@@ -8,6 +8,7 @@
 #include "results/check.hpp"
 #include "results/comparison.hpp"
 #include "results/explanation.hpp"
+#include "results/preflight.hpp"
 #include "results/repro.hpp"
 #include "results/study.hpp"
 
@@ -33,8 +34,10 @@ constexpr std::array kSchemas = {
     NamedSchema{"loss", schema_of<LossRun>},      NamedSchema{"pq", schema_of<PqRun>},
     NamedSchema{"warm", schema_of<WarmRun>},      NamedSchema{"dropmap", schema_of<DropmapRun>},
     NamedSchema{"explain", schema_of<Explanation>}, NamedSchema{"compare", schema_of<Comparison>},
-    NamedSchema{"check", schema_of<CheckRun>},    NamedSchema{"repro", schema_of<ReproRun>},
+    NamedSchema{"check", schema_of<CheckRun>},
+    NamedSchema{"repro", schema_of<ReproRun>},
     NamedSchema{"advise", schema_of<AdviceRun>},
+    NamedSchema{"preflight", schema_of<PreflightRun>},
 };
 
 constexpr auto kSchemaNames = [] {
