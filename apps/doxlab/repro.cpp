@@ -76,7 +76,7 @@ experiment::Setup setup_for(const ReproOptions& options) {
   if (options.pairs && !options.find) throw UsageError("--pairs: only with --find");
   if (options.find && options.command->count("--repetitions") > 0) throw UsageError("--repetitions: only with a fault");
   if (!options.find)
-    for (const char* name : {"--only", "--chain-bytes", "--loss", "--burst", "--group", "--qtype", "--start"})
+    for (const char* name : {"--only", "--chain-bytes", "--loss", "--burst", "--drop", "--group", "--qtype", "--start"})
       if (options.command->count(name) > 0)
         throw UsageError(std::format("{}: repro nginx-1616 chooses this itself; doxlab loss takes it", name));
   auto setup = options.lab.setup();
