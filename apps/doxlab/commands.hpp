@@ -31,6 +31,9 @@ Command add_sweep(CLI::App& parent);
 Command add_merge(CLI::App& parent);
 Command add_link(CLI::App& parent);
 Command add_explain(CLI::App& parent);
+Command add_compare(CLI::App& parent);
+Command add_check(CLI::App& parent);
+Command add_schema(CLI::App& parent);
 Command add_query(CLI::App& parent);
 Command add_serve(CLI::App& parent);
 

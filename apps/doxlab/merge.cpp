@@ -5,12 +5,12 @@
 #include <fstream>
 #include <memory>
 #include <print>
-#include <sstream>
 
 #include "commands.hpp"
 #include "report/loss.hpp"
 #include "report/sweep.hpp"
 #include "files.hpp"
+#include "study_file.hpp"
 
 namespace doxlab::app {
 namespace {
@@ -27,23 +27,6 @@ bool is_sweep(const std::string& path) {
   std::string line;
   std::getline(in, line);
   return line.contains("\"experiment\":\"sweep\"");
-}
-
-/// The samples that --samples put beside the run: at the path that it names, or in the folder of its own
-/// file.
-std::vector<results::LossSample> read_samples(const std::string& run_path, const std::string& samples_path) {
-  const auto beside =
-      std::filesystem::path(run_path).parent_path() / std::filesystem::path(samples_path).filename();
-  const auto path = std::filesystem::exists(samples_path) ? samples_path : beside.string();
-  std::istringstream lines(read_file(path));
-  std::vector<results::LossSample> out;
-  for (std::string line; std::getline(lines, line);) {
-    auto sample = results::parse_loss_sample(line);
-    if (!sample)
-      throw std::runtime_error(std::format("{}, line {}: {}", path, out.size() + 1, sample.error().message));
-    out.push_back(std::move(*sample));
-  }
-  return out;
 }
 
 experiment::NamedLossRun read_loss(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "dns/message.hpp"
+#include "experiment/foreign_server.hpp"
 #include "files.hpp"
 #include "key_log_file.hpp"
 #include "resolver/resolver.hpp"
@@ -63,6 +64,21 @@ void ResolverOptions::apply(experiment::Setup& setup, bool preset) const {
   }
 }
 
+void ResolverOptions::check(const experiment::Setup& setup) const {
+  if (!setup.subject) return;
+  for (const char* name : {"retry", "compression", "server-group", "tickets", "construction", "provider-name", "zone"})
+    if (command_->count(std::string("--") + name) > 0) check_followed(setup, name);
+}
+
+void check_followed(const experiment::Setup& setup, const std::string& option) {
+  if (!setup.subject || setup.subject->options.contains(option)) return;
+  std::string followed;
+  for (const auto& name : setup.subject->options) followed += (followed.empty() ? "--" : ", --") + name;
+  throw UsageError(std::format("--{}: {} cannot be told so by its subject file; {}", option, setup.subject->name,
+                               followed.empty() ? "it follows none of the resolver's options"
+                                                : "of the resolver's options it follows " + followed));
+}
+
 void LinkOptions::add_to(CLI::App& command) {
   auto* link = command.add_option_group("Link");
   link->add_option("--delay", delay_ms_, "One-way delay in ms")->check(CLI::Range(0.0, 10000.0))->capture_default_str();
@@ -112,6 +128,13 @@ void LinkOptions::apply(experiment::Setup& setup) const {
 }
 
 void LabOptions::add_to(CLI::App& command) {
+  command_ = &command;
+  std::string names;
+  for (const auto& name : experiment::subject_names()) names += (names.empty() ? "" : ", ") + name;
+  command
+      .add_option("--subject", subject_,
+                  "The server that is measured: " + names + " (a stand-in with a fault), or PATH.toml (docs/subjects.md)")
+      ->capture_default_str();
   link_.add_to(command);
 
   auto* client = command.add_option_group("Client");
@@ -211,8 +234,22 @@ experiment::Setup LabOptions::setup() const {
     throw UsageError("--reject-early-data: without --start 0rtt there is no early data to reject");
   out.do53_retransmission = from_ms(do53_retransmit_ms_);
   out.key_log = key_log_of_environment();
+  choose_subject(out);
   check_datagrams(out);
   return out;
+}
+
+void LabOptions::choose_subject(experiment::Setup& setup) const {
+  experiment::choose_subject(setup, subject_);
+  if (!setup.subject) return;
+  if (!only_.empty() && !setup.not_offered.empty())
+    throw UsageError(std::format("--only: {} is not offered by {}; it offers {}", to_string(setup.not_offered.front()),
+                                 experiment::subject_title(setup), lab::offered_transports(*setup.subject)));
+  resolver_.check(setup);
+  for (const char* name : {"reject-early-data", "server-initial-rtt", "congestion-control", "fast-open"})
+    if (command_->count(std::string("--") + name) > 0) check_followed(setup, name);
+  if (as_published_ && setup.subject->ports.contains(Transport::Doh3)) check_followed(setup, "retry");
+  if (setup.start == experiment::Start::EarlyData) check_followed(setup, "early-data");
 }
 
 std::vector<Transport> parse_transports(const std::vector<std::string>& names, std::string_view option) {

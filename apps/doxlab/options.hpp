@@ -34,6 +34,8 @@ class ResolverOptions {
   /// Writes them into a Setup. With `preset` only what was typed explicitly, so that it overrides a preset.
   /// Errors: UsageError naming the option.
   void apply(experiment::Setup& setup, bool preset) const;
+  /// Errors: UsageError if an option was typed that the setup's subject does not follow.
+  void check(const experiment::Setup& setup) const;
 
  private:
   std::size_t chain_bytes_ = 3900, tickets_ = 1, datagram_bytes_ = 1232;
@@ -73,6 +75,10 @@ class LabOptions {
   experiment::Setup setup() const;
 
  private:
+  void choose_subject(experiment::Setup& setup) const;
+
+  const CLI::App* command_ = nullptr;
+  std::string subject_ = "builtin";
   LinkOptions link_;
   ResolverOptions resolver_;
   std::vector<std::string> only_;
@@ -84,6 +90,9 @@ class LabOptions {
   bool reject_early_data_ = false, token_ = false, fast_open_ = false;
   bool as_published_ = false, no_verify_ = false;
 };
+
+/// Errors: UsageError if the setup's subject has no way to be told of this option of the resolver.
+void check_followed(const experiment::Setup& setup, const std::string& option);
 
 /// Transports by name, each once. Errors: UsageError naming `option`.
 std::vector<Transport> parse_transports(const std::vector<std::string>& names, std::string_view option);

@@ -38,7 +38,10 @@ Analysis analyse(const Sample& sample, const link::Impairments& link) {
   const auto& result = sample.result;
   if (result.answered) {
     out.causes = trace::find_causes(out.dissection, out.observed, result.started, *result.answered, link.one_way_delay);
-    check(!out.causes || out.causes->sum() == *result.answered - result.started, sample,
+    // No chain of packets leads from the answer to the start: all of it is unexplained.
+    if (!out.causes)
+      out.causes = {.spans = {{.kind = trace::SpanKind::Unexplained, .begin = result.started, .end = *result.answered}}};
+    check(out.causes->sum() == *result.answered - result.started, sample,
           "the spans of its time do not sum to it");
   }
 
@@ -82,6 +85,10 @@ std::map<std::string, results::OwnedBytes> ledger_rows(const trace::Ledger& unti
   return out;
 }
 
+results::ExplainedStall describe_stall(const trace::AmplificationStall& stall) {
+  return {stall.received, stall.budget, stall.sent, stall.flight, stall.shortfall};
+}
+
 void describe(results::Explanation& out, const std::optional<trace::Causes>& causes,
               const std::vector<trace::Detected>& findings, Timestamp started) {
   for (const auto& found : findings)
@@ -98,8 +105,7 @@ void describe(results::Explanation& out, const std::optional<trace::Causes>& cau
   }
   for (const auto& trip : causes->round_trips)
     out.round_trips.push_back({std::string(trace::to_string(trip.need)), trip.to_server, trip.to_client});
-  if (const auto& stall = causes->stall)
-    out.stall = {stall->received, stall->budget, stall->sent, stall->flight, stall->shortfall};
+  if (causes->stall) out.stall = describe_stall(*causes->stall);
 }
 
 results::Explanation explain(const Sample& sample, const Analysis& analysis) {

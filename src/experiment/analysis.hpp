@@ -17,7 +17,7 @@ struct Analysis {
   std::vector<capture::RecordedPacket> packets;
   std::vector<dissect::ObservedPacket> observed;  ///< borrows from `packets`
   dissect::Dissection dissection;
-  std::optional<trace::Causes> causes;            ///< empty: no answer
+  std::optional<trace::Causes> causes;            ///< empty: no answer; else its spans sum to the time
   trace::Ledger until_answer, after_answer;       ///< of the sample's packets, duplicates of the link left out
   std::vector<trace::Detected> findings;
 
@@ -37,6 +37,7 @@ results::Explanation explain(const Sample& sample, const Analysis& analysis);
 std::map<std::string, double> causes_ms(const Analysis& analysis);
 /// By the names of trace::to_string(Owner); owners without bytes are left out.
 std::map<std::string, results::OwnedBytes> ledger_rows(const trace::Ledger& until_answer, const trace::Ledger& after);
+results::ExplainedStall describe_stall(const trace::AmplificationStall& stall);
 /// Writes spans, round trips, stall and findings of a lookup that started then. `causes` may be empty: no answer.
 void describe(results::Explanation& out, const std::optional<trace::Causes>& causes,
               const std::vector<trace::Detected>& findings, Timestamp started);

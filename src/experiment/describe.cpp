@@ -68,6 +68,11 @@ results::LinkSettings describe(const link::Impairments& impairments) {
 
 results::EndpointSettings describe_endpoints(const Setup& setup) {
   results::EndpointSettings out;
+  out.subject = setup.subject_name;
+  out.subject_version = setup.subject_version.empty() && !setup.subject ? DOXLAB_VERSION : setup.subject_version;
+  for (const auto t : kAllTransports)
+    if (!setup.subject || setup.subject->ports.contains(t)) out.offered.emplace_back(to_string(t));
+  for (const auto t : setup.not_offered) out.not_offered.emplace_back(to_string(t));
   out.qname = setup.qname;
   out.qtype = setup.qtype;
   out.family = setup.ipv6 ? "ipv6" : "ipv4";
@@ -94,6 +99,12 @@ results::EndpointSettings describe_endpoints(const Setup& setup) {
     out.dnscrypt_constructions.emplace_back(dnscrypt::to_string(version));
   out.timeout_s = to_ms(setup.timeout) / 1000;
   out.certificate_verified = setup.verify;
+  if (setup.subject) {
+    // Its own business, unknown here.
+    if (!setup.subject->options.contains("server-group")) out.server_groups.clear();
+    out.server_datagram_bytes = 0;
+    out.server_initial_rtt_ms = 0;
+  }
   return out;
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <format>
+#include <limits>
 #include <numeric>
 #include <set>
 
+#include "experiment/accountant.hpp"
 #include "experiment/describe.hpp"
 #include "stats/proportion.hpp"
 #include "stats/quantile.hpp"
@@ -13,6 +15,8 @@
 
 namespace doxlab::experiment {
 namespace {
+
+constexpr auto kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
 results::LossSample describe_loss(const Sample& sample) {
   const auto& result = sample.result;
@@ -52,14 +56,16 @@ results::QuantileEstimate describe(const stats::QuantileEstimate& estimate) {
 }
 
 /// Of an interrupted run. What was in flight is the slow and the lost, so that the rest would look better than it is:
-/// only the sample numbers count that come before the first with an unfinished lookup, on all transports alike.
-void drop_beyond_first_unfinished(std::vector<results::LossSample>& samples, std::span<const Task> tasks) {
+/// only the sample numbers count that come before the first with an unfinished lookup, on all transports alike. Returns
+/// that number.
+std::uint64_t drop_beyond_first_unfinished(std::vector<results::LossSample>& samples, std::span<const Task> tasks) {
   std::set<std::pair<std::string_view, std::uint64_t>> finished;
   for (const auto& sample : samples) finished.emplace(sample.transport, sample.sample);
   const auto unfinished = std::ranges::find_if(
       tasks, [&](const Task& task) { return !finished.contains({to_string(task.transport), task.sample}); });
-  if (unfinished == tasks.end()) return;
+  if (unfinished == tasks.end()) return kNoEnd;
   std::erase_if(samples, [&](const auto& sample) { return sample.sample >= unfinished->sample; });
+  return unfinished->sample;
 }
 
 }  // namespace
@@ -114,12 +120,16 @@ results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std
     if (shard && !shard->has(sample)) continue;
     for (auto t : setup.transports) tasks.push_back({t, sample});
   }
+  Accountant accountant(setup.link, [&](const Sample& sample, Account&& account) {
+    run.samples.push_back(describe_loss(sample));
+    run.samples.back().causes_ms = std::move(account.causes_ms);
+    if (handlers.on_sample) handlers.on_sample(run.samples.back());
+  });
   run.complete = run_sampler(
       rig, tasks, sampling,
       [&](Sample&& sample) {
         if (handlers.on_packets) handlers.on_packets(sample);
-        run.samples.push_back(describe_loss(sample));
-        if (handlers.on_sample) handlers.on_sample(run.samples.back());
+        accountant.add(std::move(sample));
       },
       [&](const SamplerStatus& status) {
         run.repeated = status.repeated;
@@ -127,7 +137,9 @@ results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std
       },
       stop);
 
-  if (!run.complete) drop_beyond_first_unfinished(run.samples, tasks);
+  accountant.finish();
+
+  const auto end = run.complete ? kNoEnd : drop_beyond_first_unfinished(run.samples, tasks);
   // Ordered by transport and sample: the file does not depend on which lookup happened to end first.
   std::ranges::sort(run.samples, {}, [](const auto& s) { return std::pair(s.transport, s.sample); });
   for (auto t : setup.transports) {
@@ -135,6 +147,7 @@ results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std
     const auto mine = std::ranges::equal_range(run.samples, name, {}, &results::LossSample::transport);
     run.results[name] = summarize_loss(mine, to_ms(setup.timeout));
     run.results[name].transport = display_name(t);
+    if (!mine.empty()) run.results[name].accounting = accountant.accounting(t, end);
   }
   run.link = describe(setup.link);
   run.environment = describe_environment(rig.lab());

@@ -5,6 +5,7 @@
 #include <format>
 
 #include "dns/name.hpp"
+#include "experiment/accountant.hpp"
 #include "experiment/describe.hpp"
 #include "experiment/sampler.hpp"
 #include "trace/certificate_exchange.hpp"
@@ -135,20 +136,31 @@ results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, con
   std::vector<Task> tasks;
   for (std::uint64_t sample = 0; sample < repetitions; ++sample)
     for (auto t : setup.transports) tasks.push_back({t, sample});
+  Accountant accountant(setup.link, [&](const Sample& sample, Account&& account) {
+    auto& raw = run.results[std::string(to_string(sample.task.transport))].raw;
+    raw.push_back(describe_packets(sample, provider));
+    raw.back().causes_ms = std::move(account.causes_ms);
+    raw.back().ledger = std::move(account.ledger);
+  });
   run.complete = run_sampler(
       rig, tasks, kSampling,
       [&](Sample&& sample) {
         if (on_packets) on_packets(sample);
-        run.results[std::string(to_string(sample.task.transport))].raw.push_back(describe_packets(sample, provider));
+        accountant.add(std::move(sample));
       },
       [&](const SamplerStatus& status) {
         run.repeated = status.repeated;
         if (progress) progress(status.done, status.of);
       },
       stop);
+  accountant.finish();
 
   run.link = describe(setup.link);
-  for (auto& [name, summary] : run.results) summarize(summary, run.link.round_trip_ms);
+  for (auto t : setup.transports) {
+    auto& summary = run.results[std::string(to_string(t))];
+    summarize(summary, run.link.round_trip_ms);
+    if (!summary.raw.empty()) summary.accounting = accountant.accounting(t);
+  }
   run.environment = describe_environment(rig.lab());
   run.endpoints = describe_endpoints(setup);
   run.precision = describe(rig.lab().precision());

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "dns/message.hpp"
+#include "experiment/foreign_server.hpp"
 #include "io/lag_monitor.hpp"
 #include "io/unix_clock.hpp"
 #include "net/scheduling.hpp"
@@ -27,6 +28,8 @@ constexpr std::uint64_t kWarmUpAttempts = 5;
 constexpr int kEndpointPriority = 1;
 // Fine enough to see a lag of a millisecond, rare enough to cost nothing.
 constexpr auto kLagPeriod = 2ms;
+// How soon the end of a foreign server is noticed.
+constexpr auto kLookAfterServer = 200ms;
 
 Bytes compose(const Setup& setup, Transport t) {
   const auto type = dns::parse_type(setup.qtype);
@@ -70,6 +73,7 @@ struct Rig::State {
   std::vector<std::pair<Transport, Bytes>> queries;
   std::map<Transport, Memory> memories;       // written before the measurement begins
   server::Server* server = nullptr;           // lives in the server thread
+  std::optional<ForeignServer> foreign;
 
   // Client thread only.
   std::uint64_t next_lookup = 1;
@@ -94,7 +98,13 @@ struct Rig::State {
       std::unique_ptr<server::Server> listening;
       try {
         listening = std::make_unique<server::Server>(server_io, options);
-        listening->listen(lab::Lab::server_address(setup.ipv6));
+        if (setup.subject) {
+          listening->listen(Transport::Do53, {kBackendAddress, kBackendPort});
+          listening->listen(Transport::Do53Tcp, {kBackendAddress, kBackendPort});
+          listening->listen_cleartext_doh({kBackendAddress, kBackendDohPort});
+        } else {
+          listening->listen(lab::Lab::server_address(setup.ipv6));
+        }
         server = listening.get();
         ready.set_value();
       } catch (...) {
@@ -131,7 +141,8 @@ struct Rig::State {
       lab.register_flow(capture::Protocol::Tcp, local, tag);
     auto options = base;
     options.transport = task.transport;
-    options.server = {lab::Lab::server_address(setup.ipv6), resolver_port(task.transport)};
+    options.server = {lab::Lab::server_address(setup.ipv6),
+                      setup.subject ? setup.subject->ports.at(task.transport) : resolver_port(task.transport)};
     options.socket.bind = local;
     if (const auto known = memories.find(task.transport); known != memories.end()) {
       options.session.ticket = known->second.ticket;
@@ -285,7 +296,12 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
   base.session.quic = setup.client_quic;
   base.session.do53_retransmission = setup.do53_retransmission;
   base.socket.fast_open = setup.fast_open;
-  const auto server = server_options(setup, chain);
+  auto server = server_options(setup, chain);
+  if (setup.subject) {
+    server.transports = {Transport::Do53, Transport::Do53Tcp};
+    server.limits.idle_timeout = 1h;  // of the connections that a proxy keeps open
+    base.session.doh_path = setup.subject->doh_path;
+  }
   if (server.dnscrypt_keys) {
     base.session.dnscrypt.provider_name = server.dnscrypt_keys->provider_name();
     base.session.dnscrypt.provider_key = server.dnscrypt_keys->provider_key();
@@ -296,6 +312,9 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
   base.timeout = setup.timeout;
   base.linger = 4 * setup.link.one_way_delay + 50ms;
   state_->start_server(server);
+  if (setup.subject)
+    state_->foreign.emplace(state_->lab, state_->setup, chain, base,
+                            [state = state_.get()](Transport t) -> const Bytes& { return state->query_for(t); });
   state_->start_client();
 
   state_->warm_up(*this);
@@ -306,6 +325,7 @@ Rig::~Rig() {
     state_->client_thread.request_stop();
     state_->client_thread.join();
   }
+  state_->foreign.reset();
   if (state_->server_thread.joinable()) {
     state_->server_thread.request_stop();
     state_->server_thread.join();
@@ -329,7 +349,9 @@ bool Rig::run(std::span<const Task> tasks, const Pace& pace, const std::function
   std::size_t remaining = tasks.size();
   while (remaining > 0) {
     std::unique_lock lock(state->mutex);
-    state->arrived.wait(lock, [&] { return !state->finished.empty() || stop.stop_requested(); });
+    const auto is_due = [&] { return !state->finished.empty() || stop.stop_requested(); };
+    while (!state->arrived.wait_for(lock, kLookAfterServer, is_due))
+      if (state->foreign) state->foreign->check_that_it_runs();
     if (state->finished.empty()) break;
     auto sample = std::move(state->finished.front());
     state->finished.pop_front();
@@ -356,5 +378,6 @@ void Rig::set_interval(Duration interval) {
 
 lab::Lab& Rig::lab() { return state_->lab; }
 const Setup& Rig::setup() const { return state_->setup; }
+std::string Rig::server_log() const { return state_->foreign ? state_->foreign->last_words() : std::string(); }
 
 }  // namespace doxlab::experiment

@@ -44,13 +44,14 @@ struct Pace {
 
 class Rig {
  public:
-  /// Builds the lab, starts the resolver, makes one uncounted lookup for each transport so that nothing is
+  /// Builds the lab, starts the resolver or the setup's subject, makes one uncounted lookup for each transport so that nothing is
   /// loaded for the first time inside a measurement. Errors: exceptions that say what failed and what to do.
   explicit Rig(const Setup& setup);
   ~Rig();
 
   /// Runs the tasks in order. `on_sample` is called for each in this thread, in order of completion.
-  /// Returns false if `stop` ended it early; lookups in flight are then dropped.
+  /// Returns false if `stop` ended it early; lookups in flight are then dropped. Errors: std::runtime_error if a
+  /// foreign server has ended meanwhile.
   bool run(std::span<const Task> tasks, const Pace& pace, const std::function<void(Sample&&)>& on_sample,
            std::stop_token stop);
 
@@ -59,6 +60,8 @@ class Rig {
 
   lab::Lab& lab();
   const Setup& setup() const;
+  /// The last lines that a foreign server wrote; empty: none, or doxlab's own resolver serves.
+  std::string server_log() const;
 
  private:
   struct State;

@@ -1,6 +1,12 @@
 #include "experiment/setup.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <format>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
 
 #include "io/unix_clock.hpp"
 
@@ -30,6 +36,51 @@ void set_as_published(Setup& setup) {
   setup.client_groups = tls::kDefaultGroups;
   setup.server_groups = tls::kDefaultGroups;
   setup.method = transport::HttpMethod::Post;
+}
+
+namespace {
+
+Result<lab::Subject> read_subject(const std::string& name_or_path) {
+  if (!name_or_path.ends_with(".toml")) return lab::built_in_subject(name_or_path);
+  std::ifstream in(name_or_path, std::ios::binary);
+  std::string text;
+  // One octet more than may be there shows a file that is too long without reading it all.
+  text.resize(lab::kLargestSubjectFile + 1);
+  if (!in.read(text.data(), static_cast<std::streamsize>(text.size())) && !in.eof())
+    return fail(std::format("{}: {}", name_or_path, std::strerror(errno)));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return lab::parse_subject(text, name_or_path);
+}
+
+}  // namespace
+
+std::vector<std::string> subject_names() {
+  auto out = lab::built_in_subjects();
+  out.insert(out.begin(), "builtin");
+  out.emplace_back(kStandIn);
+  return out;
+}
+
+void choose_subject(Setup& setup, const std::string& name_or_path) {
+  setup.subject_name = name_or_path;
+  setup.server_quic.withhold_initial_retransmission = name_or_path == kStandIn;
+  setup.subject.reset();
+  setup.subject_version = DOXLAB_VERSION;
+  if (name_or_path == "builtin" || name_or_path == kStandIn) return;
+  auto subject = read_subject(name_or_path);
+  if (!subject) {
+    std::string names;
+    for (const auto& name : subject_names()) names += (names.empty() ? "" : ", ") + name;
+    throw std::runtime_error(std::format("{} (there are {}, and any PATH.toml)", subject.error().message, names));
+  }
+  setup.subject_version = lab::ask_version(*subject);
+  setup.subject_name = subject->name;
+  std::erase_if(setup.transports, [&](Transport t) {
+    if (subject->ports.contains(t)) return false;
+    setup.not_offered.push_back(t);
+    return true;
+  });
+  setup.subject = std::make_shared<const lab::Subject>(std::move(*subject));
 }
 
 server::ServerOptions server_options(const Setup& setup, const tls::Chain& chain) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/subject.hpp"
 #include "link/path.hpp"
 #include "quic/options.hpp"
 #include "resolver/resolver.hpp"
@@ -55,7 +56,13 @@ struct Setup {
   std::uint32_t tcp_initial_window = 0;         ///< segments; 0: the kernel's 10
   std::vector<std::pair<std::string, std::string>> sysctls;  ///< as lab::LabOptions::sysctls
 
-  // The resolver.
+  /// The server: a program of others, with what it calls its version. Null: doxlab's own resolver, of which
+  /// `subject_name` is "builtin" or the name of a stand-in.
+  std::shared_ptr<const lab::Subject> subject;
+  std::string subject_name = "builtin", subject_version;
+  std::vector<Transport> not_offered;           ///< left out of `transports` because the subject lacks them
+
+  // The resolver, or what a subject is told to do as far as its options reach.
   std::shared_ptr<const resolver::Zone> zone;   ///< null: the built-in zone
   std::string server_groups = tls::kDefaultGroups;
   tls::ChainOptions chain;
@@ -69,6 +76,16 @@ struct Setup {
   std::vector<dnscrypt::EsVersion> dnscrypt_constructions = dnscrypt::ResolverKeyOptions{}.es_versions;
   std::string dnscrypt_provider = server::kDefaultProviderName;
 };
+
+/// The subject that is known by the name or read from the file: "builtin", kStandIn, one of
+/// lab::built_in_subjects(), or a path that ends in .toml. Leaves `transports` with those that it offers and
+/// `not_offered` with the others. Errors: std::runtime_error if the file cannot be read, if it is not a subject
+/// file, or if the program is not there.
+void choose_subject(Setup& setup, const std::string& name_or_path);
+/// The resolver with the fault of quic::Options::withhold_initial_retransmission, to see what it looks like.
+inline constexpr const char* kStandIn = "standin-lost-initial";
+/// All names that choose_subject() knows, "builtin" first.
+std::vector<std::string> subject_names();
 
 /// As the published measurement's server and client were set: Retry on DoH3 and not on DoQ, QUIC datagrams
 /// of 1280 bytes, a chain of about 3.9 KB, X25519MLKEM768 first, POST.

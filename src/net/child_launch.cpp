@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -82,7 +83,8 @@ LaunchPlan::LaunchPlan(const std::vector<std::string>& command, const ChildOptio
       environment_(merged_environment(options)),
       arguments_(pointers_to(command_)),
       variables_(pointers_to(environment_)),
-      working_directory_(options.working_directory) {}
+      working_directory_(options.working_directory),
+      real_time_priority_(options.real_time_priority) {}
 
 void LaunchPlan::run() {
   // Lifted above the standard descriptors first, so that none overwrites one that is still to be used.
@@ -125,6 +127,11 @@ void LaunchPlan::execute() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   if (!working_directory_.empty() && ::chdir(working_directory_.c_str()) < 0) give_up(errno);
+  if (real_time_priority_ > 0) {
+    sched_param parameters{};
+    parameters.sched_priority = real_time_priority_;
+    ::sched_setscheduler(0, SCHED_RR, &parameters);
+  }
   int error = ENOENT;
   for (const auto& path : candidates_) {
     ::execve(path.c_str(), arguments_.data(), variables_.data());

@@ -36,6 +36,7 @@ class LaunchPlan {
   std::vector<std::string> command_, environment_;
   std::vector<char*> arguments_, variables_;
   std::string working_directory_;
+  int real_time_priority_ = 0;
 };
 
 }  // namespace doxlab::net

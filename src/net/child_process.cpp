@@ -36,6 +36,7 @@ FileDescriptor open_file(const std::string& path, int flags) {
 
 ChildProcess::ChildProcess(std::vector<std::string> command, ChildOptions options) {
   if (command.empty()) throw std::invalid_argument("no program to start");
+  keep_last_ = options.keep_last;
   std::promise<void> started;
   auto has_started = started.get_future();
   thread_ = std::thread([&, this] {
@@ -124,8 +125,13 @@ bool ChildProcess::read_some(Stream& stream) {
   const auto length = ::read(stream.reader.get(), buffer.data(), buffer.size());
   if (length <= 0) return length < 0 && errno == EINTR;
   std::scoped_lock lock(mutex_);
-  const auto room = kLargestOutput - stream.text.size();
-  stream.text.append(buffer.data(), std::min(static_cast<std::size_t>(length), room));
+  if (keep_last_ > 0) {
+    stream.text.append(buffer.data(), static_cast<std::size_t>(length));
+    if (stream.text.size() > 2 * keep_last_) stream.text.erase(0, stream.text.size() - keep_last_);
+  } else {
+    const auto room = kLargestOutput - stream.text.size();
+    stream.text.append(buffer.data(), std::min(static_cast<std::size_t>(length), room));
+  }
   changed_.notify_all();
   return true;
 }

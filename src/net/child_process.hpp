@@ -23,6 +23,12 @@ struct ChildOptions {
   /// Where standard output and standard error go, one after the other as they come; empty: they are kept
   /// in memory, each up to kLargestOutput octets.
   std::string output_file{};
+  /// In memory, of each stream at least this many of its last octets, and at most twice as many; 0: the first
+  /// kLargestOutput.
+  std::size_t keep_last = 0;
+  /// The program and its children run with this real-time priority (SCHED_RR) where the kernel allows it;
+  /// 0: as other processes.
+  int real_time_priority = 0;
 };
 
 class ChildProcess {
@@ -64,6 +70,7 @@ class ChildProcess {
   std::condition_variable changed_;
   Stream output_, errors_;
   int pid_ = -1;
+  std::size_t keep_last_ = 0;
   FileDescriptor process_;  ///< pidfd
   std::optional<int> status_;
   /// The child's parent as the kernel sees it: starts it, reads its output and waits for it. The parent's

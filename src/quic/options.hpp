@@ -44,6 +44,9 @@ struct Options {
   std::uint64_t stream_window_bytes = 256 * 1024;
   std::uint64_t connection_window_bytes = 1024 * 1024;
   QlogOpener qlog;  ///< empty: no qlog
+  /// Server, to see what a fault looks like: Initial packets with CRYPTO data that was sent before do not leave.
+  /// Acknowledgements and the packets of other spaces go on.
+  bool withhold_initial_retransmission = false;
 };
 
 /// When a server asks a client to prove its address with a Retry packet (RFC 9000 §8.1.2).

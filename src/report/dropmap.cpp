@@ -5,6 +5,7 @@
 
 #include "report/order.hpp"
 #include "report/quantile.hpp"
+#include "report/server_line.hpp"
 #include "report/table.hpp"
 
 namespace doxlab::report {
@@ -142,6 +143,7 @@ std::string dropmap_text(const results::DropmapRun& run) {
   std::string out = std::format(
       "Each packet of a lookup {} in turn: {:g} ms each way, median of {} lookups a row against lookups without any event\n",
       event_done(run), run.link.one_way_delay_ms, run.repetitions);
+  out += server_line(run.endpoints);
   for (const auto* name : in_order(run.results)) {
     const auto& summary = run.results.at(name);
     out += "\n" + reference_text(summary);

@@ -4,6 +4,7 @@
 
 #include "report/order.hpp"
 #include "report/quantile.hpp"
+#include "report/server_line.hpp"
 #include "report/table.hpp"
 
 namespace doxlab::report {
@@ -13,6 +14,7 @@ std::string loss_text(const results::LossRun& run) {
       std::format("Cold lookups of {} {} over {}: {:g} ms each way, MTU {}, loss {:g}% each way{}, seed {}\n", run.endpoints.qname,
                   run.endpoints.qtype, run.endpoints.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms, link.mtu,
                   link.loss_percent, link.burst.empty() ? "" : " in bursts (" + link.burst + ")", link.seed);
+  out += server_line(run.endpoints);
   if (run.shard) out += std::format("Shard {}/{}: part of {} lookups for each transport\n", run.shard->index, run.shard->of, run.repetitions);
   if (!run.parts.empty()) out += std::format("Merged from {} parts\n", run.parts.size());
   out += '\n';

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "report/order.hpp"
+#include "report/server_line.hpp"
 #include "report/table.hpp"
 
 namespace doxlab::report {
@@ -47,6 +48,7 @@ std::string packets_text(const results::PacketsRun& run) {
   std::string out = std::format("One cold lookup of {} {} over {}: {:g} ms each way, MTU {}, loss {:g}% each way, seed {}\n",
                                 ends.qname, ends.qtype, ends.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms,
                                 link.mtu, link.loss_percent, link.seed);
+  out += server_line(ends);
   out += std::format("Chain {} bytes ({}), groups {}, Retry {} on DoH3 and {} on DoQ\n\n", ends.chain_bytes,
                      ends.chain_key, ends.client_groups, ends.doh3_retry, ends.doq_retry);
   using enum Table::Align;

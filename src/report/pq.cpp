@@ -3,6 +3,7 @@
 #include <format>
 
 #include "report/order.hpp"
+#include "report/server_line.hpp"
 #include "report/table.hpp"
 
 namespace doxlab::report {
@@ -58,6 +59,7 @@ std::string pq_text(const results::PqRun& run) {
       "Key exchange of one cold lookup of {} {}: {:g} ms each way, loss {:g}% each way, chain {} bytes, {} lookups each\n\n",
       run.endpoints.qname, run.endpoints.qtype, run.link.one_way_delay_ms, run.link.loss_percent, run.endpoints.chain_bytes,
       run.repetitions);
+  if (const auto server = server_line(run.endpoints); !server.empty()) out += server + "\n";
   if (!run.results.empty()) out += comparison(run);
   out += all_cases(run);
   out += "\nMedians; IP bytes until the answer. \"A, server wants B\": the client sent a key share for A and the server asked for\n"

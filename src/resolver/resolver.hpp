@@ -30,6 +30,8 @@ class Zone {
   /// The zone that is built in: example.com with its usual records, www (CNAME), small (one A record), big
   /// and huge (TXT answers of about 4 KB and 20 KB), and *.wild. Addresses are those of RFC 5737 and 3849.
   static std::shared_ptr<const Zone> built_in();
+  /// The same as master-file text, for other servers.
+  static std::string built_in_text();
   ~Zone();
 
   struct State;  ///< of the room alone: zone_data.hpp

@@ -21,6 +21,16 @@ std::string compact(const Record& record) {
   return out;
 }
 
+template <class Record>
+std::map<std::string, std::string> fields(const Record& record) {
+  std::map<std::string, glz::raw_json> values;
+  const auto text = compact(record);
+  if (const auto error = glz::read_json(values, text)) throw std::logic_error("a record that is no JSON object");
+  std::map<std::string, std::string> out;
+  for (auto& [name, value] : values) out[name] = std::move(value.str);
+  return out;
+}
+
 /// The transports, as the option --only has them.
 std::string transports(const LossRun& run) {
   std::string out;
@@ -29,6 +39,9 @@ std::string transports(const LossRun& run) {
 }
 
 }  // namespace
+
+std::map<std::string, std::string> fields_of(const LinkSettings& link) { return fields(link); }
+std::map<std::string, std::string> fields_of(const EndpointSettings& endpoints) { return fields(endpoints); }
 
 std::string differ(std::string_view name, std::string_view one, std::string_view other) {
   return std::format("{} is {} in one and {} in the other", name, shortened(one), shortened(other));

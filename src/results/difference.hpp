@@ -1,9 +1,11 @@
 #pragma once
-/// How two runs that may not be joined differ, in words; for the .cpp files of this room.
+/// How two runs that may not be joined, or compared, differ, in words.
 
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "results/run.hpp"
 
 namespace doxlab::results {
 
@@ -13,5 +15,9 @@ std::string differ(std::string_view name, std::string_view one, std::string_view
 /// The first option that differs, in these words; empty if none.
 std::string difference(const std::map<std::string, std::string>& one,
                        const std::map<std::string, std::string>& other);
+
+/// The fields of a record by their names, each as the JSON of its value.
+std::map<std::string, std::string> fields_of(const LinkSettings& link);
+std::map<std::string, std::string> fields_of(const EndpointSettings& endpoints);
 
 }  // namespace doxlab::results

@@ -1,5 +1,7 @@
 #include <glaze/glaze.hpp>
 
+#include "results/check.hpp"
+#include "results/comparison.hpp"
 #include "results/dropmap.hpp"
 #include "results/explanation.hpp"
 #include "results/loss.hpp"
@@ -32,6 +34,8 @@ std::string to_json(const PqRun& run) { return pretty(run); }
 std::string to_json(const LossRun& run) { return pretty(run); }
 std::string to_json(const DropmapRun& run) { return pretty(run); }
 std::string to_json(const Study& study) { return pretty(study); }
+std::string to_json(const Comparison& comparison) { return pretty(comparison); }
+std::string to_json(const CheckRun& run) { return pretty(run); }
 std::string to_json(const SweepRun& run) { return pretty(run); }
 
 std::string to_json_line(const LossSample& sample) {

@@ -47,6 +47,8 @@ struct LinkPrecision {
 
 /// What was asked of the endpoints.
 struct EndpointSettings {
+  std::string subject, subject_version;         ///< the server: "builtin", or a program and its version
+  std::vector<std::string> offered, not_offered;  ///< transports; of the builtin resolver all are offered
   std::string qname, qtype, family;             ///< family: "ipv4" or "ipv6"
   std::string client_groups, server_groups;     ///< OpenSSL lists; `*` marks a key share
   std::uint64_t chain_bytes = 0;                ///< DER bytes that the server sends

@@ -47,7 +47,9 @@ Result<Study> alone(const std::string& text, std::optional<Run> Study::* place) 
 
 }  // namespace
 
-Result<Study> parse_study(std::string_view json) {
+namespace {
+
+Result<Study> read_any(std::string_view json) {
   const std::string text(json);  // with the terminating zero that the reader relies on
   const auto kind = read_leniently<KindOfFile>(text);
   if (!kind) return std::unexpected(kind.error());
@@ -62,7 +64,19 @@ Result<Study> parse_study(std::string_view json) {
   if (kind->experiment == "warm") return alone(text, &Study::warm);
   if (kind->experiment == "loss") return alone(text, &Study::loss);
   if (kind->experiment == "dropmap") return alone(text, &Study::dropmap);
-  return fail(std::format("results of the experiment \"{}\", of which there is no report", kind->experiment));
+  return fail(std::format("results of the experiment \"{}\", which is none of a study's", kind->experiment));
+}
+
+}  // namespace
+
+Result<Study> parse_study(std::string_view json) {
+  auto study = read_any(json);
+  if (!study || !study->loss) return study;
+  for (const auto& sample : study->loss->samples)
+    if (const auto good = validate(sample); !good) return std::unexpected(good.error());
+  std::ranges::stable_sort(study->loss->samples, {},
+                           [](const auto& s) { return std::tie(s.transport, s.sample); });
+  return study;
 }
 
 }  // namespace doxlab::results

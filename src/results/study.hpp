@@ -34,7 +34,8 @@ std::string to_json(const Study& study);
 
 /// Reads a study, or a run of packets, pq, warm, loss or dropmap as a study of that alone. Fields that are missing have
 /// their defaults, and fields that this doxlab does not know are passed over, so that older and newer files are read as
-/// far as they go. Errors: a sentence that says where the text is broken, or what it is if it is none of these.
+/// far as they go. The samples of a loss run come ordered by transport and number. Errors: a sentence that
+/// says where the text is broken, or what it is if it is none of these, or which time cannot be.
 Result<Study> parse_study(std::string_view json);
 
 }  // namespace doxlab::results

@@ -83,6 +83,21 @@ void Server::listen(Transport t, const SocketAddress& address) {
   state->listeners.push_back(std::move(listener));
 }
 
+void Server::listen_cleartext_doh(const SocketAddress& address) {
+  auto* state = state_.get();
+  auto session = std::make_shared<transport::ServerOptions>();
+  session->doh_path = state->options.doh_path;
+  session->limits = state->options.limits;
+  auto listener = io::listen_stream(
+      state->context, address, state->options.stream,
+      [session](Timestamp now) {
+        return transport::make_stream_server_session(Transport::Doh, *session, now);
+      },
+      [state](const transport::IncomingQuery& query) { return state->answer(Transport::Doh, query); });
+  state->bound.push_back({Transport::Doh, listener->address()});
+  state->listeners.push_back(std::move(listener));
+}
+
 const std::vector<Bound>& Server::bound() const { return state_->bound; }
 
 std::shared_ptr<const dnscrypt::ResolverKeys> Server::dnscrypt_keys() const { return state_->options.dnscrypt_keys; }

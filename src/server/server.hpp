@@ -52,6 +52,8 @@ class Server {
   /// (and namespace) that runs the io_context. Errors: std::system_error naming the address.
   void listen(const IpAddress& ip, std::uint16_t port_offset = 0);
   void listen(Transport transport, const SocketAddress& address);
+  /// DoH without TLS (HTTP/2 with prior knowledge), for a proxy in front of it.
+  void listen_cleartext_doh(const SocketAddress& address);
   const std::vector<Bound>& bound() const;
   /// False: 0-RTT is rejected from now on although the tickets allow it. Any thread may call it.
   void accept_early_data(bool accept);

@@ -190,6 +190,14 @@ std::string cause_display_name(const Span& span) {
   return "unexplained";
 }
 
+std::vector<std::string> cause_names() {
+  std::vector<std::string> out;
+  for (const auto& names : kNeeds) out.emplace_back(names.json);
+  for (std::size_t i = 0; i < kTimerCount; ++i) out.emplace_back(to_string(static_cast<Timer>(i)));
+  for (const char* name : {"queue", "client_computing", "server_computing", "unexplained"}) out.emplace_back(name);
+  return out;
+}
+
 bool Causes::is_explained() const {
   return std::ranges::none_of(spans, [](const Span& span) { return span.kind == SpanKind::Unexplained; });
 }

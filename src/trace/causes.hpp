@@ -46,6 +46,7 @@ enum class Timer : std::uint8_t {
   DelayedAck,            ///< RFC 9293 §3.8.6.3, RFC 9000 §13.2.1
   QueryRetransmission,   ///< of a DNS client over UDP
 };
+inline constexpr std::size_t kTimerCount = 10;
 std::string_view to_string(Timer timer);     // "syn_retransmission", ...
 std::string_view display_name(Timer timer);  // "SYN retransmission", ...
 
@@ -73,6 +74,8 @@ struct Span {
 /// "unexplained"; and for people.
 std::string cause_name(const Span& span);
 std::string cause_display_name(const Span& span);
+/// Every name that cause_name can give.
+std::vector<std::string> cause_names();
 
 /// A pair of transits on the path.
 struct RoundTrip {

@@ -18,7 +18,7 @@ using link::Direction;
 
 constexpr std::uint32_t kLeastInitialBytes = 1200;
 
-constexpr std::array<std::string_view, 12> kFindings{
+constexpr std::array<std::string_view, kFindingCount> kFindings{
     "retry_round_trip",        "amplification_stall",     "certificate_beyond_window", "client_hello_half_lost",
     "lost_crypto_not_resent",  "spurious_retransmission", "initial_not_padded",        "above_path_mtu",
     "early_data_not_used",     "early_data_rejected",     "no_session_ticket",         "closed_before_answer"};

@@ -27,6 +27,7 @@ enum class Finding : std::uint8_t {
   NoSessionTicket,          ///< the server gave nothing to resume with
   ClosedBeforeAnswer,       ///< the server ended the connection before it answered
 };
+inline constexpr std::size_t kFindingCount = 12;
 std::string_view to_string(Finding finding);  // "retry_round_trip", ...: the names in JSON
 
 struct Detected {

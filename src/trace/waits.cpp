@@ -21,7 +21,7 @@ constexpr auto kLeastRto = 200ms;
 struct TimerNames {
   std::string_view json, display;
 };
-constexpr std::array<TimerNames, 10> kTimers{{{"syn_retransmission", "SYN retransmission"},
+constexpr std::array<TimerNames, kTimerCount> kTimers{{{"syn_retransmission", "SYN retransmission"},
                                               {"syn_ack_retransmission", "SYN-ACK retransmission"},
                                               {"rto", "RTO"},
                                               {"tlp", "tail loss probe"},

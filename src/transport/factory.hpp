@@ -45,7 +45,7 @@ struct ServerLimits {
 };
 
 struct ServerOptions {
-  std::shared_ptr<const tls::ServerContext> tls;
+  std::shared_ptr<const tls::ServerContext> tls;  ///< null: DoH in cleartext; the others with TLS need it
   std::string doh_path = "/dns-query";
   quic::EndpointOptions quic;
   DnscryptServerOptions dnscrypt;          ///< DNSCrypt needs `keys` and `clock`; its deadlines are those of `limits`

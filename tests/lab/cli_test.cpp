@@ -57,6 +57,12 @@ INSTANTIATE_TEST_SUITE_P(
                             {"query", "example.com", kServer, "--frobnicate"},
                             kWrongUsage,
                             {"--frobnicate"}},
+                    Mistake{"CompareWithoutB", {"compare", "/dev/null"}, kWrongUsage, {"B is required"}},
+                    Mistake{"CompareOfNoFile", {"compare", "/nonexistent.json", "/nonexistent.json"}, kWrongUsage, {"/nonexistent.json", "No such file"}},
+                    Mistake{"CompareOfNoResults", {"compare", "/dev/null", "/dev/null"}, kFailed, {"/dev/null: line 1"}},
+                    Mistake{"CheckWithoutRules", {"check", "/dev/null"}, kWrongUsage, {"--rules is required"}},
+                    Mistake{"CheckWithEmptyRules", {"check", "/dev/null", "--rules", "/dev/null"}, kWrongUsage, {"/dev/null", "no [[rule]]"}},
+                    Mistake{"SchemaOfNothing", {"schema", "frobnicate"}, kWrongUsage, {"frobnicate"}},
                     Mistake{"WordsMissing", {"query"}, kWrongUsage, {"words is required"}},
                     Mistake{"ValueMissing", {"packets", "--json"}, kWrongUsage, {"--json"}}),
     testing::PrintToStringParamName());

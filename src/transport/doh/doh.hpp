@@ -16,7 +16,9 @@ Result<std::unique_ptr<ClientSession>> make_doh_client(const ClientOptions& opti
 
 /// One connection. `now` starts the handshake deadline. ALPN is the context's to enforce; a client that
 /// speaks HTTP/1 regardless gets GOAWAY. Requests that are no DNS queries are answered here with their
-/// status. Errors: std::runtime_error without memory; the caller guarantees a context.
+/// status. Without a TLS context the connection is HTTP/2
+/// in cleartext with prior knowledge (RFC 9113 §3.3), for a proxy in front that ends TLS.
+/// Errors: std::runtime_error without memory.
 std::unique_ptr<StreamServerSession> make_doh_server_session(const ServerOptions& options, Timestamp now);
 
 }  // namespace doxlab::transport

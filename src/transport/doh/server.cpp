@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "http/h2.hpp"
-#include "tls/session.hpp"
 #include "transport/doh/doh.hpp"
 #include "transport/doh/exchange.hpp"
+#include "transport/framing/tls_channel.hpp"
 
 namespace doxlab::transport {
 namespace {
@@ -14,30 +14,35 @@ namespace {
 /// From the first GOAWAY to the end, whatever is still open.
 constexpr Duration kDrainTime = 5s;
 
+std::unique_ptr<StreamChannel> make_channel(const ServerOptions& options) {
+  if (!options.tls) return std::make_unique<PlainChannel>();
+  return std::make_unique<TlsChannel>(options.tls->new_ssl(false));
+}
+
 class DohServer final : public StreamServerSession {
  public:
   DohServer(const ServerOptions& options, Timestamp now)
       : path_(options.doh_path),
         limits_(options.limits),
-        tls_(options.tls->new_ssl(false)),
+        channel_(make_channel(options)),
         http_(http_limits(options.limits)),
         accepted_(now),
         last_activity_(now) {}
 
   void receive(BytesView input, Timestamp now) override {
     if (!reading_ || closing_) return;
-    const auto received = tls_.receive(input);
-    if (!was_established_ && tls_.handshake_done()) {
+    const auto received = channel_->receive(input);
+    if (!was_established_ && channel_->established()) {
       was_established_ = true;
       last_activity_ = now;
     }
-    const Bytes plaintext = tls_.take_plaintext();
+    const Bytes plaintext = channel_->take_plaintext();
     http_.receive(plaintext);
-    if (tls_.plaintext_was_early()) last_early_request_ = http_.last_request();
+    if (channel_->plaintext_was_early()) last_early_request_ = http_.last_request();
     take_requests(now);
     if (!received) {
       end();
-    } else if (tls_.peer_closed()) {
+    } else if (channel_->peer_closed()) {
       receive_end(now);
     }
   }
@@ -49,7 +54,7 @@ class DohServer final : public StreamServerSession {
 
   std::optional<Timestamp> next_timeout() const override {
     if (closing_) return std::nullopt;
-    if (!tls_.handshake_done()) return accepted_ + limits_.handshake_timeout;
+    if (!channel_->established()) return accepted_ + limits_.handshake_timeout;
     std::optional<Timestamp> due;
     if (in_flight_.empty()) due = last_activity_ + limits_.idle_timeout;
     if (drain_deadline_) due = std::min(due.value_or(*drain_deadline_), *drain_deadline_);
@@ -58,7 +63,7 @@ class DohServer final : public StreamServerSession {
 
   void on_timeout(Timestamp now) override {
     if (closing_) return;
-    if (!tls_.handshake_done()) {
+    if (!channel_->established()) {
       if (now >= accepted_ + limits_.handshake_timeout) end();
       return;
     }
@@ -67,14 +72,14 @@ class DohServer final : public StreamServerSession {
     if (idle || (drain_deadline_ && now >= *drain_deadline_)) {
       http_.close();
       http_.close();  // again: without waiting for streams that are open
-      pass_to_tls();
+      pass_on();
     }
   }
 
   std::optional<Bytes> poll_output(Timestamp) override {
-    pass_to_tls();
+    pass_on();
     finish_if_done();
-    const Bytes records = tls_.take_output();
+    const Bytes records = channel_->take_output();
     output_.insert(output_.end(), records.begin(), records.end());
     if (output_.empty()) return std::nullopt;
     return std::exchange(output_, {});
@@ -101,10 +106,10 @@ class DohServer final : public StreamServerSession {
 
   void close(Timestamp now) override {
     if (closing_) return;
-    if (!tls_.handshake_done()) return end();
+    if (!channel_->established()) return end();
     http_.close();
     if (!drain_deadline_) drain_deadline_ = now + kDrainTime;
-    pass_to_tls();
+    pass_on();
   }
 
  private:
@@ -123,11 +128,11 @@ class DohServer final : public StreamServerSession {
     }
   }
 
-  /// Frames go to TLS only when they can leave: then what was written meanwhile shares one record.
-  void pass_to_tls() {
-    if (closing_ || (!tls_.handshake_done() && last_early_request_ == 0)) return;
+  /// Frames go to the channel only when they can leave: then what was written meanwhile shares one record.
+  void pass_on() {
+    if (closing_ || (!channel_->established() && last_early_request_ == 0)) return;
     const Bytes frames = http_.take_output();
-    if (!frames.empty() && !tls_.write(frames)) return end();
+    if (!frames.empty() && !channel_->write(frames)) return end();
     if (http_.is_closed()) end();
   }
 
@@ -135,7 +140,7 @@ class DohServer final : public StreamServerSession {
   void finish_if_done() {
     std::erase_if(in_flight_, [this](QueryHandle handle) { return !http_.is_open(handle.value); });
     if (reading_ || closing_ || !in_flight_.empty()) return;
-    pass_to_tls();
+    pass_on();
     end();
   }
 
@@ -145,13 +150,13 @@ class DohServer final : public StreamServerSession {
     reading_ = false;
     in_flight_.clear();
     queries_.clear();
-    tls_.close();
-    output_ = tls_.take_output();
+    channel_->close();
+    output_ = channel_->take_output();
   }
 
   std::string path_;
   ServerLimits limits_;
-  tls::Session tls_;
+  std::unique_ptr<StreamChannel> channel_;
   http::H2Server http_;
   std::deque<IncomingQuery> queries_;
   std::set<QueryHandle> in_flight_;  ///< a handle is its request's ID
