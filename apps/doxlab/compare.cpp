@@ -35,7 +35,7 @@ Command add_compare(CLI::App& parent) {
   command->add_option("A", options->a, "Results of the first run (--json of packets or loss, or results.json)")->required();
   command->add_option("B", options->b, "Results of the second")->required();
   command->add_option("--noise", options->noise_ms, "Differences of times below this are the machine's, ms")
-      ->check(CLI::Range(0.0, 10000.0))
+      ->check(number_from(0.0, 10000.0))
       ->capture_default_str();
   command->add_flag("--all", options->all, "Show every quantity, also what is the same");
   add_json_option(*command, options->json);

@@ -106,7 +106,7 @@ Command add_dropmap(CLI::App& parent) {
   command->add_flag("--flip", options->flip, "Flip one bit of the packet instead of dropping it");
   command->add_flag("--dup", options->dup, "Deliver the packet twice instead of dropping it");
   command->add_option("--delay-one", options->delay_one_ms, "Delay the packet by so many ms instead of dropping it")
-      ->check(CLI::Range(0.001, 60000.0));
+      ->check(number_from(0.001, 60000.0));
   command->add_option("--compare", options->compare,
                       "Results of `doxlab loss` (JSON) to print beside what the map predicts; their loss is taken");
   command->add_option("--measure", options->measure,

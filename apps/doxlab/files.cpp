@@ -18,6 +18,8 @@ namespace doxlab::app {
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError(std::format("{}: {}", path, std::strerror(errno)));
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw UsageError(path + ": a folder, and a file is expected");
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <format>
 #include <iostream>
@@ -98,7 +100,10 @@ int main(int argc, char** argv) {
   try {
     if (chosen->needs_lab()) net::enter_user_namespace_if_unprivileged();  // while there is one thread
     if (!chosen->runs_command) watch_signals(stop);
-    return chosen->run({join(argc, argv), stop.get_token(), {argv + std::min(own + 1, argc), argv + argc}});
+    const int code = chosen->run({join(argc, argv), stop.get_token(), {argv + std::min(own + 1, argc), argv + argc}});
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw std::runtime_error(std::string("standard output: ") + std::strerror(errno));
+    return code;
   } catch (const app::UsageError& error) {
     std::println(stderr, "doxlab: {}", error.what());
     return app::kUsage;

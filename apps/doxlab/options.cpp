@@ -81,23 +81,23 @@ void check_followed(const experiment::Setup& setup, const std::string& option) {
 
 void LinkOptions::add_to(CLI::App& command) {
   auto* link = command.add_option_group("Link");
-  link->add_option("--delay", delay_ms_, "One-way delay in ms")->check(CLI::Range(0.0, 10000.0))->capture_default_str();
+  link->add_option("--delay", delay_ms_, "One-way delay in ms")->check(number_from(0.0, 10000.0))->capture_default_str();
   link->add_option("--loss", loss_percent_, "Loss in percent, each direction, independent")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(number_from(0.0, 100.0))
       ->capture_default_str();
   link->add_option("--burst", burst_,
                    "Bursty loss instead (Gilbert-Elliott, percent): P,R[,1-H[,1-K]] as in tc-netem(8)")
       ->delimiter(',')
       ->expected(2, 4)
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(number_from(0.0, 100.0));
   link->add_option("--duplicate", duplicate_percent_, "Packets that arrive twice, in percent, each direction")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(number_from(0.0, 100.0))
       ->capture_default_str();
   link->add_option("--corrupt", corrupt_percent_, "Packets that arrive with one bit flipped, in percent, each direction")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(number_from(0.0, 100.0))
       ->capture_default_str();
   link->add_option("--reorder", reorder_percent_, "Packets that overtake others by skipping the delay, in percent, each direction")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(number_from(0.0, 100.0))
       ->capture_default_str();
   link->add_option("--mtu", mtu_, "Largest IP packet in bytes")->check(CLI::Range(1280, 65535))->capture_default_str();
   link->add_option("--rate", rate_kbps_, "Bottleneck rate in kbit/s; 0: unlimited")->capture_default_str();
@@ -146,10 +146,10 @@ void LabOptions::add_to(CLI::App& command) {
   client->add_option("--qtype", qtype_, "Type to ask for")->capture_default_str();
   client->add_option("--method", method_, "DoH method")->check(CLI::IsMember({"post", "get"}))->capture_default_str();
   client->add_option("--timeout", timeout_s_, "Seconds until a lookup counts as without an answer")
-      ->check(CLI::Range(0.1, 600.0))
+      ->check(number_from(0.1, 600.0))
       ->capture_default_str();
   client->add_option("--initial-rtt", initial_rtt_ms_, "QUIC: RTT assumed before the first sample, ms (RFC 9002: 333)")
-      ->check(CLI::Range(1.0, 10000.0))
+      ->check(number_from(1.0, 10000.0))
       ->capture_default_str();
   client->add_option("--start", start_,
                      "What lookups start from: cold, reused (an open connection), resumed (TLS ticket), 0rtt (early data)")
@@ -161,7 +161,7 @@ void LabOptions::add_to(CLI::App& command) {
       ->check(CLI::Range(1, 8))
       ->capture_default_str();
   client->add_option("--do53-retransmit", do53_retransmit_ms_, "Do53 and DNSCrypt over UDP: send again after this many ms; 0: never")
-      ->check(CLI::Range(0.0, 600000.0))
+      ->check(number_from(0.0, 600000.0))
       ->capture_default_str();
   client->add_flag("--no-verify", no_verify_, "Do not verify the server's certificate");
 
@@ -173,7 +173,7 @@ void LabOptions::add_to(CLI::App& command) {
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   recovery->add_option("--server-initial-rtt", server_initial_rtt_ms_, "QUIC server: RTT assumed before the first sample, ms")
-      ->check(CLI::Range(1.0, 10000.0))
+      ->check(number_from(1.0, 10000.0))
       ->capture_default_str();
   recovery->add_option("--syn-linear-timeouts", syn_linear_timeouts_,
                        "TCP: SYN timeouts before they double (Linux 6.5 and later default to 4; RFC 6298: 0)")
@@ -250,6 +250,16 @@ void LabOptions::choose_subject(experiment::Setup& setup) const {
     if (command_->count(std::string("--") + name) > 0) check_followed(setup, name);
   if (as_published_ && setup.subject->ports.contains(Transport::Doh3)) check_followed(setup, "retry");
   if (setup.start == experiment::Start::EarlyData) check_followed(setup, "early-data");
+}
+
+CLI::Validator number_from(double low, double high) {
+  const auto range = std::format("[{:g} - {:g}]", low, high);
+  return {[low, high, range](std::string& text) {
+            double value = 0;
+            const bool inside = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+            return inside ? std::string() : std::format("Value {} not in range {}", text, range);
+          },
+          "FLOAT in " + range};
 }
 
 std::vector<Transport> parse_transports(const std::vector<std::string>& names, std::string_view option) {

@@ -94,6 +94,8 @@ class LabOptions {
 /// Errors: UsageError if the setup's subject has no way to be told of this option of the resolver.
 void check_followed(const experiment::Setup& setup, const std::string& option);
 
+/// As CLI::Range of real numbers, which lets "nan" pass.
+CLI::Validator number_from(double low, double high);
 /// Transports by name, each once. Errors: UsageError naming `option`.
 std::vector<Transport> parse_transports(const std::vector<std::string>& names, std::string_view option);
 

@@ -241,7 +241,7 @@ Command add_query(CLI::App& parent) {
       ->check(CLI::Range(1200, 65000))
       ->capture_default_str();
   add_qlog_option(*command, options->qlog);
-  command->add_option("--timeout", options->timeout_s, "Seconds")->check(CLI::Range(0.01, 600.0))->capture_default_str();
+  command->add_option("--timeout", options->timeout_s, "Seconds")->check(number_from(0.01, 600.0))->capture_default_str();
   command->footer(
       "Examples:\n"
       "  doxlab query example.com AAAA @udp://127.0.0.1:10053 +short\n"

@@ -128,6 +128,7 @@ struct Hellos {
   std::optional<HelloContent> server;
   std::optional<HelloContent> encrypted_extensions;
   bool has_hello_retry_request = false;
+  bool offered_early_data = false;  ///< in the first ClientHello; a second one never does
 
   /// Takes any message; `octets` are its own.
   void note(const HandshakeMessage& message, BytesView octets);

@@ -104,14 +104,16 @@ HelloContent read_hello(const HandshakeMessage& message, BytesView octets) {
 
 void Hellos::note(const HandshakeMessage& message, BytesView octets) {
   if (!message.is_complete) return;
-  if (message.type == HandshakeType::ClientHello)
+  if (message.type == HandshakeType::ClientHello) {
     client = read_hello(message, octets);
-  else if (message.is_hello_retry_request)
+    offered_early_data |= client->has_early_data;
+  } else if (message.is_hello_retry_request) {
     has_hello_retry_request = true;
-  else if (message.type == HandshakeType::ServerHello)
+  } else if (message.type == HandshakeType::ServerHello) {
     server = read_hello(message, octets);
-  else if (message.type == HandshakeType::EncryptedExtensions)
+  } else if (message.type == HandshakeType::EncryptedExtensions) {
     encrypted_extensions = read_hello(message, octets);
+  }
 }
 
 std::string Hellos::alpn() const {

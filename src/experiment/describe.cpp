@@ -7,6 +7,8 @@
 
 #include <format>
 
+#include "dns/message.hpp"
+#include "dns/scan.hpp"
 #include "net/environment.hpp"
 
 namespace doxlab::experiment {
@@ -115,6 +117,13 @@ results::LinkPrecision describe(const lab::LinkPrecision& precision) {
           .max_us = to_us(precision.max),
           .real_time_priority = precision.real_time_priority,
           .within_1_ms = precision.p99 <= 1ms};
+}
+
+std::pair<std::string, bool> describe_answer(const client::LookupResult& result) {
+  if (!result.answered) return {};
+  const auto header = dns::read_header(result.response);
+  if (!header) return {};
+  return {dns::rcode_to_string(header->rcode()), header->has(dns::kFlagTruncated)};
 }
 
 }  // namespace doxlab::experiment

@@ -1,6 +1,10 @@
 #pragma once
 /// What a run says about itself: environment, link, endpoints, precision, as records of `results`.
 
+#include <string>
+#include <utility>
+
+#include "client/lookup.hpp"
 #include "experiment/setup.hpp"
 #include "lab/lab.hpp"
 #include "results/run.hpp"
@@ -11,5 +15,8 @@ results::Environment describe_environment(const lab::Lab& lab);
 results::LinkSettings describe(const link::Impairments& impairments);
 results::EndpointSettings describe_endpoints(const Setup& setup);
 results::LinkPrecision describe(const lab::LinkPrecision& precision);
+
+/// What the answer of a lookup says of itself: the name of its RCODE, empty without an answer, and whether it has TC.
+std::pair<std::string, bool> describe_answer(const client::LookupResult& result);
 
 }  // namespace doxlab::experiment

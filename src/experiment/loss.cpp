@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <format>
+#include <tuple>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -25,6 +26,7 @@ results::LossSample describe_loss(const Sample& sample) {
   out.sample = sample.task.sample;
   out.outcome = client::to_string(result.outcome);
   out.reason = result.reason;
+  std::tie(out.rcode, out.truncated) = describe_answer(result);
   out.disturbed = sample.disturbed;
   if (result.answered) out.ms = to_ms(*result.answered - result.started);
   const auto path = result.answered ? trace::critical_path(sample.packets, result.started, *result.answered) : std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <format>
+#include <tuple>
 
 #include "dns/name.hpp"
 #include "experiment/accountant.hpp"
@@ -27,6 +28,7 @@ results::PacketsSample describe_packets(const Sample& sample, BytesView dnscrypt
   out.sample = sample.task.sample;
   out.outcome = client::to_string(result.outcome);
   out.reason = result.reason;
+  std::tie(out.rcode, out.truncated) = describe_answer(result);
   out.ms = ms_since(result.started, result.answered);
   out.connect_ms = ms_since(result.started, result.connected);
   out.secure_ms = ms_since(result.started, result.secured);

@@ -114,6 +114,7 @@ std::optional<Outgoing> ConnectionState::with_copies(std::optional<Outgoing>&& p
 
 // Takes the queued streams in turn, as many as fit, so that each makes progress in every round.
 std::optional<Outgoing> ConnectionState::write_packet(ngtcp2_tstamp now) {
+  const WithheldCrypto::Writing current(options_.withhold_initial_retransmission ? &withheld_ : nullptr);
   Bytes buffer(options_.datagram_bytes);
   ngtcp2_path_storage path;
   ngtcp2_path_storage_zero(&path);

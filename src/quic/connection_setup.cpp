@@ -174,7 +174,8 @@ Result<std::unique_ptr<ConnectionState>> ConnectionState::make_server(const tls:
     self->key_ = parameters.key;
     self->source_id_ = random_connection_id();
     if (options.qlog) self->qlog_ = options.qlog({to_bytes(parameters.original_destination)}, true);
-    const ngtcp2_callbacks callbacks = make_callbacks(true);
+    ngtcp2_callbacks callbacks = make_callbacks(true);
+    if (options.withhold_initial_retransmission) callbacks.encrypt = WithheldCrypto::encrypt;
     ngtcp2_settings settings = self->make_settings(self->tick(now));
     settings.token = parameters.token.data();
     settings.tokenlen = parameters.token.size();

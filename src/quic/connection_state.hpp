@@ -16,6 +16,7 @@
 #include "quic/ngtcp2_values.hpp"
 #include "quic/pacer.hpp"
 #include "quic/send_buffer.hpp"
+#include "quic/withheld_crypto.hpp"
 
 namespace doxlab::quic::internal {
 
@@ -155,6 +156,7 @@ class ConnectionState {
   bool close_packet_due_ = false;
   std::uint64_t received_while_closing_ = 0;
   Pacer pacer_;
+  WithheldCrypto withheld_;            ///< with Options::withhold_initial_retransmission
 
   ServerHooks* hooks_ = nullptr;
   std::uint64_t key_ = 0;

@@ -2,10 +2,12 @@
 
 #include <format>
 
+#include "report/accounting.hpp"
 #include "report/order.hpp"
 #include "report/quantile.hpp"
 #include "report/server_line.hpp"
 #include "report/table.hpp"
+#include "report/unusual_answers.hpp"
 
 namespace doxlab::report {
 std::string loss_text(const results::LossRun& run) {
@@ -42,6 +44,9 @@ std::string loss_text(const results::LossRun& run) {
                      "answer within {:g} s count as longer than every other; max and mean are of the answered.\n\n",
                      run.endpoints.timeout_s);
   out += shares.to_text();
+  const auto taken_apart = accounted(run);
+  for (const auto& part : {time_text(taken_apart), findings_text(taken_apart)})
+    if (!part.empty()) out += "\n" + part;
   out += std::format("\n{:.0f} s, {} lookups made again because the machine disturbed them. Link: {:.0f} µs late at the median, {:.0f} µs at p99.\n",
                      run.duration_s, run.repeated, run.precision.p50_us, run.precision.p99_us);
   if (disturbed) {
@@ -50,6 +55,12 @@ std::string loss_text(const results::LossRun& run) {
       const auto& s = run.results.at(name);
       if (s.disturbed > 0) out += std::format("  {}: {} of {}\n", s.transport, s.disturbed, s.disturbed + s.n + s.timeouts);
     }
+  }
+  for (const auto* name : in_order(run.results)) {
+    UnusualAnswers unusual;
+    for (const auto& sample : run.samples)
+      if (sample.transport == name && !sample.disturbed) unusual.add(sample);
+    out += unusual.text(run.results.at(name).transport, run.results.at(name).n);
   }
   if (!run.precision.within_1_ms) out += "WARNING: the link was more than 1 ms late at p99; times of this run are not to be trusted\n";
   if (!run.complete)

@@ -3,9 +3,11 @@
 #include <format>
 #include <map>
 
+#include "report/accounting.hpp"
 #include "report/order.hpp"
 #include "report/server_line.hpp"
 #include "report/table.hpp"
+#include "report/unusual_answers.hpp"
 
 namespace doxlab::report {
 namespace {
@@ -36,6 +38,17 @@ std::string failures(const results::PacketsRun& run) {
       if (sample.outcome != "answered") ++reasons[std::format("{}: {}", sample.outcome, sample.reason)];
     for (const auto& [reason, count] : reasons)
       out += std::format("{}: {} of {} without an answer, {}\n", summary.transport, count, summary.raw.size(), reason);
+  }
+  return out;
+}
+
+std::string unusual_answers(const results::PacketsRun& run) {
+  std::string out;
+  for (const auto* name : in_order(run.results)) {
+    const auto& summary = run.results.at(name);
+    UnusualAnswers unusual;
+    for (const auto& sample : summary.raw) unusual.add(sample);
+    out += unusual.text(summary.transport, summary.samples);
   }
   return out;
 }
@@ -92,9 +105,12 @@ std::string packets_text(const results::PacketsRun& run) {
       out += std::format("WARNING: {}: {} of {} lookups were disturbed by a busy machine in every attempt; do not trust their times\n",
                          s.transport, s.disturbed, s.raw.size());
   }
+  const auto taken_apart = accounted(run);
+  for (const auto& part : {time_text(taken_apart), bytes_text(taken_apart), findings_text(taken_apart)})
+    if (!part.empty()) out += "\n" + part;
   if (!run.complete) out += "INTERRUPTED: only what was measured until then is here\n";
   if (!ends.certificate_verified) out += "WARNING: certificates were not verified, as asked\n";
-  return out + failures(run);
+  return out + unusual_answers(run) + failures(run);
 }
 
 }  // namespace doxlab::report

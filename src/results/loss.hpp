@@ -21,6 +21,8 @@ struct LossSample {
   std::uint64_t sample = 0;
   std::string outcome;
   std::string reason;
+  std::string rcode;                            ///< of the answer; empty: none
+  bool truncated = false;                       ///< the answer has TC
   std::optional<double> ms;                     ///< start to answer; empty: none within the timeout
   std::optional<std::uint64_t> round_trips;
   std::uint64_t pkts_c2s = 0, pkts_s2c = 0, bytes_c2s = 0, bytes_s2c = 0;  ///< until the answer

@@ -74,6 +74,8 @@ struct PacketsSample {
   std::uint64_t sample = 0;
   std::string outcome;                          ///< "answered", "timed out", ...
   std::string reason;                           ///< why, if not answered
+  std::string rcode;                            ///< of the answer: "NOERROR", "REFUSED", ...; empty: no answer
+  bool truncated = false;                       ///< the answer has TC: records are missing in it
   std::optional<double> ms;                     ///< start to answer
   std::optional<std::uint64_t> round_trips;     ///< counted on the critical path
   std::optional<double> compute_ms;             ///< ms minus what packets spent on the link

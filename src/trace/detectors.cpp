@@ -6,6 +6,8 @@
 #include <ranges>
 
 #include "trace/lost_crypto.hpp"
+#include "trace/repeats.hpp"
+#include "trace/retransmission.hpp"
 
 namespace doxlab::trace {
 namespace {
@@ -92,7 +94,7 @@ class Detectors {
     std::vector<std::uint32_t> lost, arrived;
     for (std::uint32_t i = 0; i < packets_.size(); ++i) {
       if (!carried_[i].client_hello || !carried_[i].is_quic || carried_[i].repeated) continue;
-      (packets_[i].delivered ? arrived : lost).push_back(i);
+      (packets_[i].delivered || has_delivered_copy(i) ? arrived : lost).push_back(i);
     }
     if (lost.empty() || arrived.empty()) return;
     add(Finding::ClientHelloHalfLost,
@@ -100,6 +102,13 @@ class Detectors {
                     "again.",
                     lost.size() + arrived.size(), arrived.size()),
         lost);
+  }
+
+  /// A client may send each datagram more than once at the same time, so that one of them arrives.
+  bool has_delivered_copy(std::uint32_t packet) const {
+    for (auto i = packet + 1; i < packets_.size() && packets_[i].sent - packets_[packet].sent <= kReaction; ++i)
+      if (packets_[i].delivered && carried_[i].client_hello && repeats(dissection_, i, packet)) return true;
+    return false;
   }
 
   /// A packet with nothing new whose octets its sender knew to have arrived: a packet of the peer that came after them
@@ -186,12 +195,13 @@ class Detectors {
     for_each_hellos([&](const dissect::Hellos& hellos, dissect::CarrierKind kind, std::size_t connection) {
       if (!hellos.client || !hellos.server || !hellos.server->has_psk) return;
       const auto evidence = packets_of(HandshakeType::ClientHello, kind, connection);
-      if (!hellos.client->has_early_data && !hellos.has_hello_retry_request)
+      // After a HelloRetryRequest there is none (RFC 8446 section 4.1.2), so nobody could have used it.
+      if (!hellos.offered_early_data && !hellos.has_hello_retry_request)
         add(Finding::EarlyDataNotUsed,
             "The session was resumed without early data: the query waited for the handshake, a round trip (RFC 8446 section "
             "2.3).",
             evidence);
-      else if (hellos.encrypted_extensions && !hellos.accepts_early_data())
+      else if (hellos.offered_early_data && hellos.encrypted_extensions && !hellos.accepts_early_data())
         add(Finding::EarlyDataRejected, "The server rejected the early data, so the query was sent again after the handshake.",
             evidence);
     });
@@ -232,9 +242,17 @@ class Detectors {
       if (dissection_.packets[i].direction != Direction::ToClient || !packets_[i].delivered) continue;
       if (carried_[i].answer || carried_[i].truncated_answer) return;
       if (!carried_[i].close && !carried_[i].fin) continue;
+      if (client_closed_before(i)) return;
       add(Finding::ClosedBeforeAnswer, "The server ended the connection before it had answered.", {i});
       return;
     }
+  }
+
+  /// The client gave up first, and the server did as it was told.
+  bool client_closed_before(std::uint32_t packet) const {
+    for (std::uint32_t i = 0; i < packet; ++i)
+      if (dissection_.packets[i].direction == Direction::ToServer && (carried_[i].close || carried_[i].fin)) return true;
+    return false;
   }
 
   const Dissection& dissection_;

@@ -1,5 +1,7 @@
 #include "transport/transport.hpp"
 
+#include <algorithm>
+
 namespace doxlab {
 namespace {
 
@@ -28,6 +30,11 @@ static_assert([] {
     if (facts(t).transport != t) return false;
   return kFacts.size() == kAllTransports.size();
 }());
+
+bool is_same_word(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
 
 }  // namespace
 
@@ -59,7 +66,7 @@ std::string transport_names() {
 
 std::optional<Transport> parse_transport(std::string_view text) {
   for (const auto& f : kFacts)
-    if (f.name == text) return f.transport;
+    if (is_same_word(f.name, text) || is_same_word(f.display, text)) return f.transport;
   return std::nullopt;
 }
 

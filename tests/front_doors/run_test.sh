@@ -7,7 +7,7 @@
 set_up() {
   copy_of run toolchain
   cd "$work/checkout"
-  mkdir -p src/base apps/doxlab cmake
+  mkdir -p src/base apps/doxlab cmake subjects
   echo one >src/base/a.cpp
   echo two >"src/base/with space.hpp"
   touch apps/doxlab/main.cpp cmake/Room.cmake CMakeLists.txt CMakePresets.json

@@ -167,8 +167,9 @@ TEST(Qlog, BothEndsOfEachConnectionAreWritten) {
   const test::TemporaryFolder folder;
   const auto finished =
       test::run_program(test::doxlab({"packets", "--only", "dot,doq,doh3", "--retry", "always", "-n", "2",
-                                      "--qlog", folder.file("new/qlog")}));
+                                      "--qlog", folder.file("new/qlog"), "--json", folder.file("out.json")}));
   ASSERT_EQ(finished.status, 0) << finished;
+  const auto repeated = static_cast<std::size_t>(test::number(test::parse_json(folder.read("out.json")), "repeated"));
   std::set<std::string> clients, servers;
   for (const auto& entry : fs::directory_iterator(folder.file("new/qlog"))) {
     const auto name = entry.path().filename().string();
@@ -187,8 +188,9 @@ TEST(Qlog, BothEndsOfEachConnectionAreWritten) {
     }
     (is_client ? clients : servers).insert(id);
   }
-  // The uncounted lookup that comes first is there too.
-  EXPECT_EQ(clients.size(), 6u);
+  // The uncounted lookup that comes first is there too, and so are those that a busy machine disturbed.
+  EXPECT_GE(clients.size(), 6u);
+  EXPECT_LE(clients.size(), 6u + repeated);
   EXPECT_EQ(servers, clients);
 }
 

@@ -57,6 +57,8 @@ INSTANTIATE_TEST_SUITE_P(
                             {"query", "example.com", kServer, "--frobnicate"},
                             kWrongUsage,
                             {"--frobnicate"}},
+                    Mistake{"DelayIsNoNumber", {"packets", "--delay", "nan"}, kWrongUsage, {"--delay", "nan"}},
+                    Mistake{"ZoneIsAFolder", {"serve", "--zone", "/tmp"}, kWrongUsage, {"/tmp: a folder"}},
                     Mistake{"CompareWithoutB", {"compare", "/dev/null"}, kWrongUsage, {"B is required"}},
                     Mistake{"CompareOfNoFile", {"compare", "/nonexistent.json", "/nonexistent.json"}, kWrongUsage, {"/nonexistent.json", "No such file"}},
                     Mistake{"CompareOfNoResults", {"compare", "/dev/null", "/dev/null"}, kFailed, {"/dev/null: line 1"}},
@@ -251,6 +253,15 @@ test::Finished run_as_nobody(const std::string& tun_mode) {
       "exec setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs \"$1/doxlab\" packets -n 1 --only do53";
   return test::run_program({"unshare", "--mount", "--propagation", "private", "sh", "-c", kScript, "sh",
                             folder.path(), tun_mode});
+}
+
+TEST(CommandLineOf, StandardOutputThatIsFullIsNotSilent) {
+  const auto command = test::doxlab({"schema"});
+  std::string line;
+  for (const auto& word : command) line += "'" + word + "' ";
+  const auto finished = test::run_program({"sh", "-c", line + "> /dev/full"});
+  EXPECT_EQ(finished.status, kFailed) << finished;
+  EXPECT_THAT(finished.errors, HasSubstr("standard output"));
 }
 
 TEST(CommandLineOf, WithoutRootItWorksInAUserNamespace) {

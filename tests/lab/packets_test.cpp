@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <format>
 #include <map>
 
 #include "support/json.hpp"
@@ -13,6 +14,7 @@ namespace doxlab {
 namespace {
 
 using testing::Each;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using RoundTrips = std::map<std::string, double>;
 
@@ -214,6 +216,14 @@ TEST(Packets, HelloRetryRequestCostsOneOnEveryTransportWithTls) {
       EXPECT_TRUE(sample["hello_retry_request"].get<bool>()) << transport;
       EXPECT_EQ(test::text(sample, "group"), "secp256r1") << transport;
     }
+}
+
+TEST(Packets, AnswersThatAreNoneToTheQuestionAreTold) {
+  const auto finished = test::run_program(
+      test::doxlab({"packets", "-n", "2", "--only", "DoT,Do53/TCP", "--qname", "elsewhere.invalid"}), 60s);
+  EXPECT_EQ(finished.status, 0) << finished;
+  for (const char* transport : {"DoT", "Do53/TCP"})
+    EXPECT_THAT(finished.output, HasSubstr(std::format("NOTE: {}: 2 of 2 answers have the RCODE REFUSED", transport)));
 }
 
 TEST(Packets, DohByGetTakesTheSameRoundTrips) {

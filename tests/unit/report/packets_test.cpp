@@ -47,5 +47,15 @@ TEST(PacketsText, SaysWhatWentWrong) {
   EXPECT_NE(text.find("not verified"), std::string::npos);
 }
 
+TEST(PacketsText, AnswersWithoutWhatWasAskedAreNoted) {
+  auto run = run_with({.transport = "DoT", .samples = 3});
+  run.results["dot"].raw = {{.outcome = "answered", .rcode = "REFUSED"},
+                            {.outcome = "answered", .rcode = "NOERROR", .truncated = true},
+                            {.outcome = "answered", .rcode = "NOERROR"}};
+  const auto text = packets_text(run);
+  EXPECT_NE(text.find("NOTE: DoT: 1 of 3 answers have the RCODE REFUSED"), std::string::npos) << text;
+  EXPECT_NE(text.find("NOTE: DoT: 1 of 3 answers are truncated (TC)"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace doxlab::report
