@@ -25,6 +25,7 @@ Command add_suite(CLI::App& parent);
 Command add_packets(CLI::App& parent);
 Command add_loss(CLI::App& parent);
 Command add_pq(CLI::App& parent);
+Command add_advise(CLI::App& parent);
 Command add_dropmap(CLI::App& parent);
 Command add_warm(CLI::App& parent);
 Command add_sweep(CLI::App& parent);

@@ -29,6 +29,7 @@ constexpr const char* kFooter = R"(Examples:
   doxlab sweep --grid delay=5,20,100 --grid loss=0,2 --out sweep.ndjson
   doxlab dropmap --only dot                    what the loss of each packet costs
   doxlab pq                                    post-quantum against classical key exchange
+  doxlab advise --only doh3 --retry always     what to change, and what that gains
   doxlab warm                                  open connections, resumption, 0-RTT, tokens, Fast Open
   doxlab link --delay 40 -- kdig @10.66.0.1 +tls example.com
   doxlab serve --ip 127.0.0.1 --port-offset 10000
@@ -82,7 +83,7 @@ int main(int argc, char** argv) {
   const app::Command commands[] = {app::add_suite(parser), app::add_packets(parser), app::add_loss(parser),
                                    app::add_pq(parser),    app::add_warm(parser),    app::add_sweep(parser),
                                    app::add_merge(parser), app::add_explain(parser), app::add_dropmap(parser),
-                                   app::add_compare(parser), app::add_check(parser),   app::add_schema(parser),
+                                   app::add_advise(parser), app::add_compare(parser), app::add_check(parser),   app::add_schema(parser),
                                    app::add_link(parser),  app::add_query(parser),   app::add_serve(parser),   app::add_report(parser)};
   const int own = own_arguments(argc, argv, commands);
   try {

@@ -1,5 +1,6 @@
 #include <glaze/glaze.hpp>
 
+#include "results/advice.hpp"
 #include "results/check.hpp"
 #include "results/comparison.hpp"
 #include "results/dropmap.hpp"
@@ -36,6 +37,7 @@ std::string to_json(const DropmapRun& run) { return pretty(run); }
 std::string to_json(const Study& study) { return pretty(study); }
 std::string to_json(const Comparison& comparison) { return pretty(comparison); }
 std::string to_json(const CheckRun& run) { return pretty(run); }
+std::string to_json(const AdviceRun& run) { return pretty(run); }
 std::string to_json(const SweepRun& run) { return pretty(run); }
 
 std::string to_json_line(const LossSample& sample) {

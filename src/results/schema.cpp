@@ -4,6 +4,7 @@
 #include <glaze/glaze.hpp>
 #include <stdexcept>
 
+#include "results/advice.hpp"
 #include "results/check.hpp"
 #include "results/comparison.hpp"
 #include "results/explanation.hpp"
@@ -31,7 +32,7 @@ constexpr std::array kSchemas = {
     NamedSchema{"loss", schema_of<LossRun>},      NamedSchema{"pq", schema_of<PqRun>},
     NamedSchema{"warm", schema_of<WarmRun>},      NamedSchema{"dropmap", schema_of<DropmapRun>},
     NamedSchema{"explain", schema_of<Explanation>}, NamedSchema{"compare", schema_of<Comparison>},
-    NamedSchema{"check", schema_of<CheckRun>},
+    NamedSchema{"check", schema_of<CheckRun>},     NamedSchema{"advise", schema_of<AdviceRun>},
 };
 
 constexpr auto kSchemaNames = [] {
