@@ -27,20 +27,26 @@ struct SuiteOptions {
   std::size_t repetitions = 9, loss_repetitions = 300;
 };
 
+constexpr std::size_t kWarmRepetitions = 3;
+
 experiment::Setup as_published() {
   experiment::Setup out;
   experiment::set_as_published(out);
   return out;
 }
 
-/// One experiment: its title, and what runs it into the study. Gives the text to show and whether it came to its end.
+/// One experiment: its title, the command that makes it alone, and what runs it into the study. Gives the text to show
+/// and whether it came to its end.
 struct Part {
   const char* title;
+  std::function<std::string(const SuiteOptions&)> command;
   std::function<std::pair<std::string, bool>(results::Study&, const SuiteOptions&, const Invocation&)> run;
 };
 
-Part packets(const char* title, std::optional<results::PacketsRun> results::Study::* place, experiment::Setup setup) {
-  return {title, [place, setup](results::Study& study, const SuiteOptions& options, const Invocation& invocation) {
+Part packets(const char* title, const char* option, std::optional<results::PacketsRun> results::Study::* place,
+             experiment::Setup setup) {
+  return {title, [option](const SuiteOptions& options) { return std::format("doxlab packets{} -n {}", option, options.repetitions); },
+          [place, setup](results::Study& study, const SuiteOptions& options, const Invocation& invocation) {
             const auto& run = (study.*place)
                                   .emplace(experiment::run_packets(setup, options.repetitions, invocation.command_line,
                                                                    show_progress, invocation.stop));
@@ -50,21 +56,26 @@ Part packets(const char* title, std::optional<results::PacketsRun> results::Stud
 
 std::vector<Part> parts() {
   std::vector<Part> out;
-  out.push_back(packets("Clean path, post-quantum key exchange", &results::Study::packets, {}));
-  out.push_back(packets("As published: Retry on DoH3", &results::Study::as_published, as_published()));
+  out.push_back(packets("Clean path, post-quantum key exchange", "", &results::Study::packets, {}));
+  out.push_back(packets("As published: Retry on DoH3", " --as-published", &results::Study::as_published, as_published()));
   out.push_back({"Post-quantum against classical key exchange",
+                 [](const SuiteOptions& options) { return std::format("doxlab pq -n {}", options.repetitions); },
                  [](results::Study& study, const SuiteOptions& options, const Invocation& invocation) {
                    const auto& run = study.pq.emplace(
                        experiment::run_pq({}, {"X25519", "X25519MLKEM768"}, options.repetitions,
                                           invocation.command_line, show_progress, invocation.stop));
                    return std::pair(report::pq_text(run), run.complete);
                  }});
-  out.push_back({"What a lookup starts from", [](results::Study& study, const SuiteOptions&, const Invocation& invocation) {
+  out.push_back({"What a lookup starts from", [](const SuiteOptions&) { return std::format("doxlab warm -n {}", kWarmRepetitions); },
+                 [](results::Study& study, const SuiteOptions&, const Invocation& invocation) {
                    const auto& run = study.warm.emplace(
-                       experiment::run_warm({}, 3, invocation.command_line, show_progress, invocation.stop));
+                       experiment::run_warm({}, kWarmRepetitions, invocation.command_line, show_progress, invocation.stop));
                    return std::pair(report::warm_text(run), run.complete);
                  }});
   out.push_back({"Loss of 2% each way, as published",
+                 [](const SuiteOptions& options) {
+                   return std::format("doxlab loss --as-published --loss 2 -n {}", options.loss_repetitions);
+                 },
                  [](results::Study& study, const SuiteOptions& options, const Invocation& invocation) {
                    auto setup = as_published();
                    setup.link.loss_probability = 0.02;
@@ -74,7 +85,8 @@ std::vector<Part> parts() {
                                             invocation.command_line, {{}, status}, invocation.stop));
                    return std::pair(report::loss_text(run), run.complete);
                  }});
-  out.push_back({"Every packet lost in turn", [](results::Study& study, const SuiteOptions&, const Invocation& invocation) {
+  out.push_back({"Every packet lost in turn", [](const SuiteOptions&) { return std::string("doxlab dropmap"); },
+                 [](results::Study& study, const SuiteOptions&, const Invocation& invocation) {
                    const auto& run = study.dropmap.emplace(
                        experiment::run_dropmap({}, {}, invocation.command_line, show_progress, invocation.stop));
                    return std::pair(report::dropmap_text(run), run.complete);
@@ -92,7 +104,7 @@ int run(const SuiteOptions& options, const Invocation& invocation) {
   study.started = std::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
   for (const auto& part : parts()) {
     std::println("== {} ==\n", part.title);
-    const auto [text, complete] = part.run(study, options, invocation);
+    const auto [text, complete] = part.run(study, options, {part.command(options), invocation.stop, {}});
     std::println("{}", text);
     std::fflush(stdout);
     study.complete = complete;

@@ -138,8 +138,7 @@ void add_findings(Html& html, const Accounts& accounts) {
       rows.push_back({transport_name(key), std::format("{} of {}", total.lookups, accounting->lookups), total.sentence});
   if (rows.empty()) return;
   html.element("h3", "What was found in the packets");
-  html.element("p", "Sentences are those of the first lookup that shows it.", {{"class", "note"}});
-  add_table(html, "What was found in the packets", {{"transport", true}, {"lookups"}, {"finding", true}}, rows);
+  add_table(html, "The sentence is that of the first lookup that shows it.", {{"transport", true}, {"lookups"}, {"finding", true}}, rows);
 }
 
 }  // namespace

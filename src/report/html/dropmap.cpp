@@ -20,9 +20,11 @@ struct Cell {
 struct CellData {
   std::vector<Cell> cells;
   std::vector<std::string> rows;
+  bool labels = false;  ///< cells are wide enough for their cost
 };
 
 constexpr std::size_t kMostPackets = 64;  ///< of a direction; more would not be legible
+constexpr std::uint64_t kMostLabelled = 20;
 
 std::string cost_text(const results::DropmapRow& row, bool& died) {
   const auto met = row.lookups - std::min(row.not_sent, row.lookups);
@@ -46,9 +48,9 @@ void add_dropmap(Html& html, const results::Study& study) {
   if (!study.dropmap || study.dropmap->results.empty()) return;
   const auto& run = *study.dropmap;
   open_section(html, "dropmap", "What each single packet is worth",
-               std::format("The same lookup again and again, each time with another packet of it that {}. The colour is the time that this cost.",
+               std::format("The same lookup again and again, each time with another packet of it that {}. Number and colour are the milliseconds that this cost.",
                            action_text(run)));
-  CellData data;
+  CellData data{.labels = true};
   std::vector<std::vector<std::string>> rows;
   for (const auto* key : in_order(run.results)) {
     for (const bool up : {true, false}) {
@@ -63,6 +65,7 @@ void add_dropmap(Html& html, const results::Study& study) {
         rows.push_back({std::format("{} {}", name, packet.index), text, packet.carried, std::format("{:.1f}", packet.sent_ms), row.recovery});
         if (packet.index >= kMostPackets || (!died && !row.lost_ms)) continue;
         any = true;
+        data.labels &= packet.index < kMostLabelled;
         data.cells.push_back({name, packet.index, died ? 0 : std::max(0.0, row.lost_ms.value_or(0)), text, packet.carried,
                               row.recovery.empty() ? row.reason : row.recovery, ms_text(packet.sent_ms), died, row.after_answer});
       }

@@ -96,6 +96,29 @@ double best_quantile(const results::LossRun& run) {
   return best;
 }
 
+/// How much of the mean time is waiting for a timer, where it is most and where it is least.
+void say_waiting(std::string& text, const results::LossRun& run) {
+  struct Item {
+    std::string name;
+    double share;
+  };
+  std::vector<Item> items;
+  for (const auto* key : in_order(run.results)) {
+    const auto& accounting = run.results.at(key).accounting;
+    if (!is_encrypted(key) || !accounting) continue;
+    double waited = 0, all = 0;
+    for (const auto& [cause, total] : accounting->causes) {
+      all += total.mean_ms;
+      if (waits_for_timer(cause)) waited += total.mean_ms;
+    }
+    if (all > 0 && waited > 0) items.push_back({transport_name(key), waited / all});
+  }
+  if (items.size() < 2) return;
+  const auto [least, most] = std::ranges::minmax(items, {}, &Item::share);
+  text += std::format(" Waiting for timers is {:.0f}% of the mean time of {}, and {:.0f}% of that of {}.", most.share * 100, most.name,
+                      least.share * 100, least.name);
+}
+
 void say_loss(std::vector<Sentence>& out, const results::LossRun& run) {
   if (run.results.empty()) return;
   const double p = best_quantile(run);
@@ -115,6 +138,7 @@ void say_loss(std::vector<Sentence>& out, const results::LossRun& run) {
     text = std::format("The slowest {:g}% of lookups take at least: {}.", (1 - p) * 100 < 1 ? (1 - p) * 100 : std::round((1 - p) * 100), listed(words));
   }
   if (!unanswered.empty()) text += std::format(" Without an answer stay: {}.", listed(unanswered));
+  say_waiting(text, run);
   if (text.empty()) return;
   const auto lead = run.link.loss_percent > 0
                         ? std::format("With {:g}% of packets lost each way, timers decide the tail.", run.link.loss_percent)

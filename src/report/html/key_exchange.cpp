@@ -58,7 +58,8 @@ std::vector<Budget> budgets_of(const results::PqRun& run) {
       if (!budget) continue;
       budget->name = std::format("{}, {}", transport_name(key), one.name);
       budget->round_trips = static_cast<double>(found->second.round_trips.value_or(0));
-      budget->text = budget->shortfall > 0 ? std::format("{} bytes short", whole(budget->shortfall)) : "enough";
+      budget->text = budget->shortfall > 0 ? std::format("{} bytes too many", whole(budget->shortfall))
+                                           : std::format("{} bytes to spare", whole(std::max(0.0, budget->allowed - budget->flight)));
       out.push_back(std::move(*budget));
     }
   }
@@ -91,9 +92,13 @@ void add_budgets(Html& html, const results::PqRun& run) {
 
 std::string paired_text(const results::PqComparison& c) {
   if (!c.delta_ms) return "–";
-  auto out = std::format("{:+.1f}", *c.delta_ms);
-  if (c.delta_ms_low && c.delta_ms_high) out += std::format(" [{:+.1f}, {:+.1f}]", *c.delta_ms_low, *c.delta_ms_high);
+  auto out = signed_ms(*c.delta_ms);
+  if (c.delta_ms_low && c.delta_ms_high) out += std::format(" [{}, {}]", signed_ms(*c.delta_ms_low), signed_ms(*c.delta_ms_high));
   return out;
+}
+
+std::string number_or_dash(const std::optional<double>& ms) {
+  return ms ? ms_number(*ms) : "–";
 }
 
 template <class T>
@@ -113,13 +118,14 @@ void add_key_exchange(Html& html, const results::Study& study) {
   std::vector<std::vector<std::string>> rows;
   for (const auto* key : in_order(run.results)) {
     const auto& c = run.results.at(key);
-    rows.push_back({transport_name(key), c.delta ? signed_whole(static_cast<double>(*c.delta)) : "–", or_dash(c.pq_c2s), or_dash(c.cl_c2s),
-                    or_dash(c.pq_s2c), or_dash(c.cl_s2c), std::format("{} / {}", or_dash(c.pq_round_trips), or_dash(c.cl_round_trips)),
-                    std::format("{} / {}", ms_text(c.pq_ms), ms_text(c.cl_ms)), paired_text(c)});
+    const auto pair = [](const std::string& pq, const std::string& classical) { return std::format("{} / {}", pq, classical); };
+    rows.push_back({transport_name(key), c.delta ? signed_whole(static_cast<double>(*c.delta)) : "–",
+                    pair(or_dash(c.pq_c2s), or_dash(c.cl_c2s)), pair(or_dash(c.pq_s2c), or_dash(c.cl_s2c)),
+                    pair(or_dash(c.pq_round_trips), or_dash(c.cl_round_trips)),
+                    pair(number_or_dash(c.pq_ms), number_or_dash(c.cl_ms)), paired_text(c)});
   }
-  add_table(html, std::format("{} against {}", first.pq_group, first.cl_group),
-            {{"transport", true}, {"more bytes"}, {"bytes up, pq"}, {"classical"}, {"bytes down, pq"}, {"classical"}, {"round trips, pq / classical"},
-             {"time, pq / classical"}, {"difference, ms"}},
+  add_table(html, std::format("{} / {}", first.pq_group, first.cl_group),
+            {{"transport", true}, {"more IP bytes"}, {"bytes up"}, {"bytes down"}, {"round trips"}, {"ms"}, {"difference, ms [interval]"}},
             rows);
   add_budgets(html, run);
   std::vector<std::vector<std::string>> cases;

@@ -11,25 +11,27 @@
 namespace doxlab::report::html {
 namespace {
 
-/// A step of the tail: this share of the lookups took at least so long.
+/// A step of the tail: this share of the lookups took at least so long. Of a quantile, `interval` says which.
 struct TailPoint {
   std::string transport;
   double ms = 0, share = 0;
-  std::string time, percent;
+  std::string interval;
 };
 
-/// A quantile with its interval, at the share of lookups that take at least that long.
-struct TailQuantile {
+/// The interval of a quantile, at the share of lookups that take at least that long.
+struct TailInterval {
   std::string transport;
-  double share = 0, ms = 0, low = 0, high = 0;
-  std::string quantile, text;
+  double share = 0, low = 0, high = 0;
 };
 
 struct TailData {
   std::vector<TailPoint> points;
-  std::vector<TailQuantile> quantiles;
+  std::vector<TailInterval> intervals;
   Scale scale;
 };
+
+/// Intervals of the same quantile lie side by side: this factor apart in the share of lookups.
+constexpr double kApart = 1.075;
 
 constexpr double kPointsEachDecade = 70;
 constexpr std::size_t kEveryOfTheLast = 60;
@@ -44,7 +46,7 @@ void add_points(std::vector<TailPoint>& out, const std::string& name, std::vecto
     if (i > 0 && step == last && at_least > kEveryOfTheLast) continue;
     last = step;
     const double share = static_cast<double>(at_least) / static_cast<double>(lookups);
-    out.push_back({name, std::round(times[i] * 1000) / 1000, share, ms_text(times[i]), percent(share)});
+    out.push_back({name, std::round(times[i] * 1000) / 1000, share, {}});
   }
 }
 
@@ -59,15 +61,19 @@ TailData tail_data(const results::LossRun& run) {
   }
   const double timeout_ms = run.endpoints.timeout_s * 1000;
   std::vector<Paint> paints;
-  for (const auto* key : in_order(run.results)) {
+  const auto keys = in_order(run.results);
+  for (const auto* key : keys) {
     const auto paint = transport_paint(key);
+    const auto aside = std::pow(kApart, (static_cast<double>(keys.size()) - 1) / 2 - static_cast<double>(paints.size()));
     paints.push_back(paint);
     add_points(out.points, paint.name, std::move(times[key]), lookups[key]);
     for (const auto& q : run.results.at(key).quantiles) {
       if (!q.supported || !(q.p > 0 && q.p < 1)) continue;
-      const double low = q.low_ms.value_or(timeout_ms), high = q.high_ms.value_or(timeout_ms), ms = q.ms.value_or(timeout_ms);
-      if (low > 0 && high >= low) out.quantiles.push_back({paint.name, 1 - q.p, ms, low, high, std::format("p{:g}", q.p * 100),
-                                                           quantile_text(q, run.endpoints.timeout_s) + " ms"});
+      const double low = q.low_ms.value_or(timeout_ms), high = q.high_ms.value_or(timeout_ms), share = (1 - q.p) * aside;
+      if (!(low > 0 && high >= low && std::isfinite(high))) continue;
+      out.intervals.push_back({paint.name, share, low, high});
+      if (q.ms && *q.ms > 0)
+        out.points.push_back({paint.name, *q.ms, share, std::format("p{:g} {} ms", q.p * 100, quantile_text(q, run.endpoints.timeout_s))});
     }
   }
   out.scale = scale_of(paints);
@@ -117,7 +123,7 @@ void add_loss(Html& html, const results::Study& study) {
   add_chart(html,
             {.spec = "tail",
              .label = std::format("Share of lookups over time on logarithmic axes, one line for each of {}.", listed(names)),
-             .caption = std::format("Bars are exact 95% intervals of p50, p75, p90, p95, p99 and p99.9, where there are enough lookups. A lookup "
+             .caption = std::format("Pale bars are exact 95% intervals of p50, p75, p90, p95, p99 and p99.9, side by side, where there are enough lookups. A lookup "
                                     "without an answer within {:g} s counts as longer than every other. Point at a line for its values; the "
                                     "names above hide and show lines.",
                                     run.endpoints.timeout_s),

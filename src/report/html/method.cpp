@@ -131,7 +131,7 @@ void add_method(Html& html, const results::Study& study) {
       rows.push_back({line.name, line.command_line, std::to_string(line.seed), line.started, std::format("{} s", whole(line.duration_s))});
     if (!study.command_line.empty()) html.open("pre", {{"tabindex", "0"}, {"aria-label", "Command"}}).element("code", study.command_line).close();
     html.element("p", "The same seed gives the same losses.", {{"class", "note"}});
-    add_table(html, "Runs", {{"part", true}, {"command", true}, {"seed"}, {"started (UTC)", true}, {"took"}}, rows);
+    add_table(html, "Runs", {{"part", true}, {"command for this part alone", true}, {"seed"}, {"started (UTC)", true}, {"took"}}, rows);
   }
   html.close();
 }

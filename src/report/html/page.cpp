@@ -47,7 +47,7 @@ std::vector<Part> parts_of(const std::string& sections) {
   std::vector<Part> out;
   for (const auto& [id, title] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
            {"transports", "Cold lookups"}, {"loss", "Under loss"}, {"accounting", "Time and bytes"}, {"key-exchange", "Post-quantum"},
-           {"warm", "Warm starts"}, {"dropmap", "Each packet"}, {"ladder", "Packet by packet"}, {"method", "Method"}})
+           {"warm", "Warm starts"}, {"dropmap", "Drop map"}, {"ladder", "Packet by packet"}, {"method", "Method"}})
     out.push_back({id, title, sections.contains(std::format("<section id=\"{}\"", id))});
   return out;
 }

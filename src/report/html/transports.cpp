@@ -15,12 +15,12 @@ std::string trips_text(const results::PacketsSummary& s) {
 
 std::string range_text(const results::PacketsSummary& s) {
   if (!s.ms) return "–";
-  return std::format("{} ({}–{})", ms_text(*s.ms), ms_text(s.ms_min.value_or(*s.ms)), ms_text(s.ms_max.value_or(*s.ms)));
+  return std::format("{} ({}–{})", ms_number(*s.ms), ms_number(s.ms_min.value_or(*s.ms)), ms_number(s.ms_max.value_or(*s.ms)));
 }
 
 void add_run(Html& html, const results::PacketsRun& run, std::string_view title) {
   std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes, certificates;
   for (const auto* key : in_order(run.results)) {
     const auto& s = run.results.at(key);
     const auto n = static_cast<double>(s.samples), silent = static_cast<double>(s.no_answer);
@@ -31,13 +31,14 @@ void add_run(Html& html, const results::PacketsRun& run, std::string_view title)
                       whole(static_cast<double>(s.bytes_c2s)), whole(static_cast<double>(s.bytes_s2c)), whole(n), whole(silent)});
     }
     if (s.certificate_ms)
-      notes.push_back(std::format("{}: {} of it to fetch the certificate, which a client in use knows already.", transport_name(key),
-                                  ms_text(s.certificate_ms)));
+      certificates.push_back(std::format("{} {}", transport_name(key), ms_text(s.certificate_ms)));
     if (s.disturbed > 0)
       notes.push_back(std::format("{}: the machine was too busy during {} lookups; do not trust their times.", transport_name(key), s.disturbed));
   }
+  if (!certificates.empty())
+    notes.push_back(std::format("Of these times, to fetch the certificate, which a client in use knows already: {}.", listed(certificates)));
   add_table(html, title,
-            {{"transport", true}, {"round trips"}, {"time, median (range)"}, {"packets up"}, {"down"}, {"IP bytes up"}, {"down"},
+            {{"transport", true}, {"round trips"}, {"ms, median (range)"}, {"packets up"}, {"down"}, {"IP bytes up"}, {"down"},
              {"answered"}, {"no answer"}},
             rows);
   for (const auto& note : notes) html.element("p", note, {{"class", "note"}});

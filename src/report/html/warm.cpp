@@ -10,7 +10,7 @@ void add_warm(Html& html, const results::Study& study) {
   if (!study.warm || study.warm->cases.empty()) return;
   const auto& run = *study.warm;
   open_section(html, "warm", "What a lookup saves that does not start cold",
-               "Round trips, and IP bytes of both directions. Reused: on an open connection. Resumed: with a session ticket (DNSCrypt: with the "
+               "Reused: on an open connection. Resumed: with a session ticket (DNSCrypt: with the "
                "certificate known). Token: a Retry is on, and a token from before avoids it.");
   std::vector<Column> columns = {{"transport", true}};
   for (const auto& one : run.cases) columns.push_back({one.name});
@@ -27,12 +27,12 @@ void add_warm(Html& html, const results::Study& study) {
       any = true;
       const auto& s = found->second;
       row.push_back(s.samples == 0 ? "no answer"
-                                   : std::format("{} · {}", s.round_trips ? std::to_string(*s.round_trips) : "?",
+                                   : std::format("{}\n{}", s.round_trips ? std::to_string(*s.round_trips) : "?",
                                                  whole(static_cast<double>(s.bytes_total))));
     }
     if (any) rows.push_back(std::move(row));
   }
-  add_table(html, "Round trips · IP bytes", columns, rows);
+  add_table(html, "Round trips, and below them IP bytes", columns, rows);
   if (!run.complete) add_warning(html, "this run was interrupted.");
   html.close();
 }

@@ -53,8 +53,16 @@ std::size_t group_of(std::string_view name, const std::vector<Members>& groups) 
 
 }  // namespace
 
+std::string ms_number(double ms) {
+  return fixed(ms, std::fabs(ms) < 999.95 ? 1 : 0);
+}
+
+std::string signed_ms(double ms) {
+  return (ms >= 0.05 ? "+" : "") + ms_number(ms);
+}
+
 std::string ms_text(double ms) {
-  return fixed(ms, std::fabs(ms) < 999.95 ? 1 : 0) + " ms";
+  return ms_number(ms) + " ms";
 }
 
 std::string ms_text(const std::optional<double>& ms) {
@@ -126,6 +134,10 @@ std::size_t group_of_cause(std::string_view cause) {
       {"loss_recovery"},
       {"client_computing", "server_computing", "queue"}};
   return group_of(cause, groups);
+}
+
+bool waits_for_timer(std::string_view cause) {
+  return group_of_cause(cause) == 6;
 }
 
 const std::vector<Paint>& owner_groups() {

@@ -14,49 +14,67 @@
     return node;
   };
 
+  // The page's colours, so that a chart that is saved looks as it does here.
+  const theme_now = () => {
+    const style = getComputedStyle(document.documentElement);
+    const color = (name) => style.getPropertyValue(`--${name}`).trim();
+    return {
+      ink: color("ink"), quiet: color("quiet"), line: color("line"), paper: color("paper"),
+      least: color("least"), most: color("most"),
+      narrow: matchMedia("(max-width: 600px)").matches,
+    };
+  };
+
   const font = "system-ui, sans-serif";
-  const config = {
+  const config_of = (theme) => ({
     font,
     background: null,
     aria: false,
     view: {stroke: null},
-    axis: {labelFont: font, titleFont: font, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", labelLimit: 220},
-    legend: {labelFont: font, titleFont: font, titleFontWeight: "normal"},
-  };
+    axis: {
+      labelFont: font, titleFont: font, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", titlePadding: 8,
+      labelLimit: theme.narrow ? 110 : 220,
+      labelColor: theme.quiet, titleColor: theme.quiet, gridColor: theme.line, domainColor: theme.line, tickColor: theme.line,
+    },
+    legend: {labelFont: font, titleFont: font, titleFontWeight: "normal", labelColor: theme.quiet, titleColor: theme.quiet},
+  });
 
-  const connect_legend = (figure, view) => {
-    const hidden = new Set();
-    for (const button of figure.querySelectorAll(".legend button")) {
-      button.addEventListener("click", () => {
-        const name = button.dataset.name;
-        if (!hidden.delete(name)) hidden.add(name);
-        button.setAttribute("aria-pressed", String(!hidden.has(name)));
-        view.signal("hidden", [...hidden]).runAsync();
-      });
-    }
-  };
+  const views = new Map();  // figure: what is drawn in it
+
+  // Buttons of the legend hide lines, and keep doing so when the chart is drawn again.
+  const hidden_in = (figure) => [...figure.querySelectorAll(".legend [aria-pressed=false]")].map((button) => button.dataset.name);
+  for (const button of document.querySelectorAll("figure.chart .legend button")) {
+    button.addEventListener("click", () => {
+      const figure = button.closest("figure");
+      button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") === "false"));
+      views.get(figure)?.signal("hidden", hidden_in(figure)).runAsync();
+    });
+  }
 
   const draw = async (figure) => {
     const plot = figure.querySelector(".plot");
     const text = (id) => document.getElementById(id).textContent;
-    const data = JSON.parse(figure.querySelector("script.data").textContent);
+    const theme = theme_now();
+    const data = {...JSON.parse(figure.querySelector("script.data").textContent), theme};
     const spec = fill(JSON.parse(text(`spec-${figure.dataset.spec}`)), data);
-    const narrow = matchMedia("(max-width: 600px)").matches;
-    if (narrow && typeof spec.height === "number") spec.height = 300;
+    if (theme.narrow && typeof spec.height === "number") spec.height = 320;
     plot.replaceChildren();
     const {view} = await vegaEmbed(plot, spec, {
       mode: "vega-lite",
       renderer: "svg",
       ast: true,
       expr: vega.expressionInterpreter,
-      config: narrow ? {...config, axis: {...config.axis, labelLimit: 110}} : config,
+      config: config_of(theme),
+      logLevel: vega.Error,  // Vega-Lite warns that heights of rows fit themselves, which is as it should be
       actions: {export: {svg: true, png: true}, source: false, compiled: false, editor: false},
       loader: {load: () => Promise.reject(new Error("this page loads nothing"))},
       i18n: {SVG_ACTION: "Save as SVG", PNG_ACTION: "Save as PNG"},
       downloadFileName: `doxlab-${figure.dataset.spec}`,
     });
     for (const summary of plot.querySelectorAll("details > summary")) summary.setAttribute("aria-label", "Save this chart");
-    connect_legend(figure, view);
+    views.get(figure)?.finalize();
+    views.set(figure, view);
+    if (figure.querySelector(".legend button")) await view.signal("hidden", hidden_in(figure)).runAsync();
     figure.dataset.drawn = "yes";
   };
 
@@ -75,5 +93,8 @@
   }, {rootMargin: "800px"});
   figures.forEach((figure) => near.observe(figure));
   addEventListener("beforeprint", () => figures.forEach(start));
+  const again = () => views.forEach((_, figure) => draw(figure));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  matchMedia("(max-width: 600px)").addEventListener("change", again);
   addEventListener("load", () => setTimeout(() => figures.forEach(start), 300));
 })();

@@ -46,7 +46,8 @@
     drawing.replaceChildren();
     const width = Math.max(300, drawing.clientWidth);
     const narrow = width < 560;
-    const left = narrow ? 64 : 170, right = width - (narrow ? 22 : 170);
+    const margin = narrow ? 64 : width < 900 ? 170 : 250;
+    const left = margin, right = width - (narrow ? 22 : margin - (width < 900 ? 0 : 50));
     const y = (time) => top + ((time - from) / (to - from)) * (height - top - bottom);
     const svg = make("svg", {viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true"}, drawing);
     const clip = make("clipPath", {id: "ladder-clip"}, svg);
@@ -54,11 +55,11 @@
     const body = make("g", {"clip-path": "url(#ladder-clip)"}, svg);
 
     make("text", {x: left, y: 18, class: "end"}, svg, "client");
-    make("text", {x: right, y: 18, class: "end"}, svg, "server");
+    make("text", {x: right, y: 18, class: narrow ? "end far" : "end"}, svg, "server");
     const step = step_of(to - from);
     for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
       make("line", {x1: left, x2: right, y1: y(t), y2: y(t), class: "grid"}, body);
-      if (narrow || true) make("text", {x: narrow ? left - 20 : left - 118, y: y(t) + 4, class: "tick"}, body, ms(Number(t.toPrecision(6))));
+      make("text", {x: narrow ? left - 20 : 58, y: y(t) + 4, class: "tick"}, body, ms(Number(t.toPrecision(6))));
     }
 
     // What the time went for, at the side where it was spent.
@@ -80,7 +81,7 @@
       used[side].push(shown);
       const own = span.at === side;
       const x = side === "server" ? right + 20 : left - 20;
-      make("text", {x, y: shown, class: `name ${side} ${own ? span.kind : "passing"}`}, body, shorten(`${span.name} ${ms(span.ms)}`, side === "server" ? 148 : 96));
+      make("text", {x, y: shown, class: `name ${side} ${own ? span.kind : "passing"}`}, body, shorten(`${span.name} ${ms(span.ms)}`, side === "server" ? width - right - 22 : left - 82));
     }
 
     make("line", {x1: left, x2: left, y1: top - 6, y2: height - bottom + 6, class: "life"}, body);
