@@ -102,6 +102,8 @@ void add_ladder(Html& html, const results::Study& study) {
   html.open("div", {{"class", "controls"}});
   html.open("label").text("Transport ").open("select", {{"class", "which-transport"}}).close().close();
   html.open("label").text("Lookup ").open("select", {{"class", "which-lookup"}}).close().close();
+  html.open("label").void_element("input", {{"type", "checkbox"}, {"class", "shorten-waits"}, {"checked", "checked"}});
+  html.text(" shorten long waits").close();
   html.open("span", {{"class", "buttons"}, {"role", "group"}, {"aria-label", "Zoom"}});
   html.element("button", "+", {{"type", "button"}, {"data-do", "in"}, {"aria-label", "Zoom in"}});
   html.element("button", "−", {{"type", "button"}, {"data-do", "out"}, {"aria-label", "Zoom out"}});

@@ -5,6 +5,16 @@
 #include "report/order.hpp"
 
 namespace doxlab::report::html {
+namespace {
+
+/// With hyphens at which no line ends (U+2011).
+std::string unbroken(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '-' ? std::string("\xE2\x80\x91") : std::string(1, c);
+  return out;
+}
+
+}  // namespace
 
 void add_warm(Html& html, const results::Study& study) {
   if (!study.warm || study.warm->cases.empty()) return;
@@ -13,7 +23,7 @@ void add_warm(Html& html, const results::Study& study) {
                "Reused: on an open connection. Resumed: with a session ticket (DNSCrypt: with the "
                "certificate known). Token: a Retry is on, and a token from before avoids it.");
   std::vector<Column> columns = {{"transport", true}};
-  for (const auto& one : run.cases) columns.push_back({one.name});
+  for (const auto& one : run.cases) columns.push_back({unbroken(one.name)});
   std::vector<std::vector<std::string>> rows;
   for (const auto* key : kTransportOrder) {
     std::vector<std::string> row = {transport_name(key)};

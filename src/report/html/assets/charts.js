@@ -59,13 +59,14 @@
     const spec = fill(JSON.parse(text(`spec-${figure.dataset.spec}`)), data);
     if (theme.narrow && typeof spec.height === "number") spec.height = 320;
     plot.replaceChildren();
-    const {view} = await vegaEmbed(plot, spec, {
-      mode: "vega-lite",
+    // Vega-Lite would warn that rows have a height of their own, which is as it should be.
+    const compiled = vegaLite.compile(spec, {config: config_of(theme), logger: vega.logger(vega.Error)});
+    const {view} = await vegaEmbed(plot, compiled.spec, {
+      mode: "vega",
       renderer: "svg",
       ast: true,
       expr: vega.expressionInterpreter,
-      config: config_of(theme),
-      logLevel: vega.Error,  // Vega-Lite warns that heights of rows fit themselves, which is as it should be
+      logLevel: vega.Error,
       actions: {export: {svg: true, png: true}, source: false, compiled: false, editor: false},
       loader: {load: () => Promise.reject(new Error("this page loads nothing"))},
       i18n: {SVG_ACTION: "Save as SVG", PNG_ACTION: "Save as PNG"},
