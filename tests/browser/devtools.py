@@ -14,7 +14,7 @@ import tempfile
 import time
 
 PROGRAM = "chromium-headless-shell"
-LIMIT_S = 60  # far more than anything here takes
+LIMIT_S = 30  # far more than anything here takes
 
 
 class Browser:
@@ -29,8 +29,8 @@ class Browser:
         # The browser reads descriptor 3 and writes 4. High numbers on the way there, since each may be the other's now.
         ends = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (to_browser, from_browser)]
         self._process = subprocess.Popen(
-            ["bash", "-c", f'exec 3<&{ends[0]} 4>&{ends[1]}; exec "$@"', "browser", PROGRAM, "--no-sandbox", "--remote-debugging-pipe", "--disable-gpu",
-             "--disable-dev-shm-usage", f"--user-data-dir={self._profile.name}"],
+            ["bash", "-c", f'exec 3<&{ends[0]} 4>&{ends[1]}; exec "$@"', "browser", PROGRAM, "--remote-debugging-pipe",
+             "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={self._profile.name}"],
             pass_fds=ends, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for fd in (to_browser, from_browser, *ends):
             os.close(fd)
@@ -55,7 +55,7 @@ class Browser:
     def page(self, width=1440, height=900, dark=False, javascript=True):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = Page(self, session)
+        page = Page(self, session, target)
         self._pages[session] = page
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
@@ -109,13 +109,17 @@ class Browser:
 
 
 class Page:
-    def __init__(self, browser, session):
+    def __init__(self, browser, session, target):
         self._browser = browser
         self._session = session
+        self._target = target
         self.events = []
 
     def call(self, method, **parameters):
         return self._browser.call(method, self._session, **parameters)
+
+    def close(self):
+        self._browser.call("Target.closeTarget", targetId=self._target)
 
     def resize(self, width, height=900):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
@@ -136,7 +140,7 @@ class Page:
 
     def wait_until(self, expression):
         end = time.monotonic() + LIMIT_S
-        while not self.evaluate(expression):
+        while not self.evaluate(f"!!({expression})"):
             if time.monotonic() > end:
                 raise RuntimeError(f"never true: {expression}")
             time.sleep(0.05)

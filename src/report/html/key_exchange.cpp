@@ -11,13 +11,13 @@ namespace {
 /// What a QUIC server had to send at once, and three times what it had received (RFC 9000 section 8.1); UDP payload.
 struct Budget {
   std::string name;
+  std::size_t row = 0;
   double received = 0, allowed = 0, flight = 0, shortfall = 0, round_trips = 0;
   std::string text;
 };
 
 struct BudgetData {
   std::vector<Budget> budgets;
-  std::vector<std::string> names;
 };
 
 /// From the packets of a lookup that met no limit: everything before the other side could react.
@@ -60,6 +60,7 @@ std::vector<Budget> budgets_of(const results::PqRun& run) {
       budget->round_trips = static_cast<double>(found->second.round_trips.value_or(0));
       budget->text = budget->shortfall > 0 ? std::format("{} bytes too many", whole(budget->shortfall))
                                            : std::format("{} bytes to spare", whole(std::max(0.0, budget->allowed - budget->flight)));
+      budget->row = out.size();
       out.push_back(std::move(*budget));
     }
   }
@@ -67,11 +68,10 @@ std::vector<Budget> budgets_of(const results::PqRun& run) {
 }
 
 void add_budgets(Html& html, const results::PqRun& run) {
-  BudgetData data{budgets_of(run), {}};
+  const BudgetData data{budgets_of(run)};
   if (data.budgets.empty()) return;
   std::vector<std::vector<std::string>> rows;
   for (const auto& b : data.budgets) {
-    data.names.push_back(b.name);
     rows.push_back({b.name, whole(b.received), whole(b.allowed), whole(b.flight), b.shortfall > 0 ? whole(b.shortfall) : "–", whole(b.round_trips)});
   }
   html.element("h3", "The amplification limit");

@@ -63,6 +63,10 @@ void add_lists(Html& html, const Ladder& ladder) {
   const auto name = std::format("{}, {}", ladder.transport, ladder.which);
   add_table(html, "Packets: " + name, {{"packet"}, {"direction", true}, {"sent, ms"}, {"delivered, ms"}, {"IP bytes"}, {"it carried", true}}, rows);
   rows.clear();
+  if (ladder.spans.empty()) {  // there is none of a lookup without an answer
+    html.close();
+    return;
+  }
   for (const auto& s : ladder.spans)
     rows.push_back({std::format("{:.3f}", s.begin), std::format("{:.3f}", s.ms),
                     s.at == "c2s"   ? "to the server"

@@ -53,7 +53,7 @@ void add_table(Html& html, std::string_view caption, const std::vector<Column>& 
 void add_chart(Html& html, const Chart& chart, const std::function<void()>& table) {
   html.open("figure", {{"class", "chart"}, {"data-spec", chart.spec}});
   if (!chart.legend.empty()) add_legend(html, chart);
-  html.open("div", {{"class", "plot"}, {"role", "img"}, {"aria-label", chart.label}});
+  html.open("div", {{"class", "plot"}, {"data-label", chart.label}});
   html.element("p", "The chart is drawn with JavaScript; its figures are below.", {{"class", "pending"}}).close();
   html.json(chart.data, {{"class", "data"}});
   html.element("figcaption", chart.caption);

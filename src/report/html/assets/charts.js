@@ -72,6 +72,11 @@
       i18n: {SVG_ACTION: "Save as SVG", PNG_ACTION: "Save as PNG"},
       downloadFileName: `doxlab-${figure.dataset.spec}`,
     });
+    // To those who do not see it the drawing is one image with a sentence, and the table below has its figures.
+    const drawing = plot.querySelector("svg");
+    drawing.setAttribute("aria-hidden", "true");
+    drawing.parentElement.setAttribute("role", "img");
+    drawing.parentElement.setAttribute("aria-label", plot.dataset.label);
     for (const summary of plot.querySelectorAll("details > summary")) summary.setAttribute("aria-label", "Save this chart");
     views.get(figure)?.finalize();
     views.set(figure, view);
