@@ -99,7 +99,10 @@ void LinkOptions::add_to(CLI::App& command) {
   link->add_option("--reorder", reorder_percent_, "Packets that overtake others by skipping the delay, in percent, each direction")
       ->check(number_from(0.0, 100.0))
       ->capture_default_str();
-  link->add_option("--mtu", mtu_, "Largest IP packet in bytes")->check(CLI::Range(1280, 65535))->capture_default_str();
+  link->add_option("--mtu", mtu_, "MTU of both interfaces in bytes")->check(CLI::Range(1280, 65535))->capture_default_str();
+  link->add_option("--path-mtu", path_mtu_, "Larger IP packets vanish on the way, without a word of ICMP; 0: as --mtu")
+      ->check(number_from(0.0, 65535.0))
+      ->capture_default_str();
   link->add_option("--rate", rate_kbps_, "Bottleneck rate in kbit/s; 0: unlimited")->capture_default_str();
   link->add_option("--queue", queue_bytes_, "Queue before the bottleneck in bytes; 0: unlimited")->capture_default_str();
   link->add_option("--seed", seed_, "Seed of every draw")->capture_default_str();
@@ -121,6 +124,7 @@ void LinkOptions::apply(experiment::Setup& setup) const {
   setup.link.corrupt_probability = corrupt_percent_ / 100;
   setup.link.reorder_probability = reorder_percent_ / 100;
   setup.link.mtu = mtu_;
+  setup.link.path_mtu = path_mtu_;
   setup.link.bottleneck_rate_bps = rate_kbps_ * 1000;
   setup.link.queue_limit_bytes = queue_bytes_;
   setup.link.seed = seed_;

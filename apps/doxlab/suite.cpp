@@ -11,6 +11,7 @@
 #include "experiment/pq.hpp"
 #include "experiment/warm.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/dropmap.hpp"
 #include "report/loss.hpp"
@@ -50,7 +51,7 @@ Part packets(const char* title, const char* option, std::optional<results::Packe
             const auto& run = (study.*place)
                                   .emplace(experiment::run_packets(setup, options.repetitions, invocation.command_line,
                                                                    show_progress, invocation.stop));
-            return std::pair(report::packets_text(run), run.complete);
+            return std::pair(report::packets_text(run).render(style_of(stdout)), run.complete);
           }};
 }
 
@@ -64,13 +65,13 @@ std::vector<Part> parts() {
                    const auto& run = study.pq.emplace(
                        experiment::run_pq({}, {"X25519", "X25519MLKEM768"}, options.repetitions,
                                           invocation.command_line, show_progress, invocation.stop));
-                   return std::pair(report::pq_text(run), run.complete);
+                   return std::pair(report::pq_text(run).render(style_of(stdout)), run.complete);
                  }});
   out.push_back({"What a lookup starts from", [](const SuiteOptions&) { return std::format("doxlab warm -n {}", kWarmRepetitions); },
                  [](results::Study& study, const SuiteOptions&, const Invocation& invocation) {
                    const auto& run = study.warm.emplace(
                        experiment::run_warm({}, kWarmRepetitions, invocation.command_line, show_progress, invocation.stop));
-                   return std::pair(report::warm_text(run), run.complete);
+                   return std::pair(report::warm_text(run).render(style_of(stdout)), run.complete);
                  }});
   out.push_back({"Loss of 2% each way, as published",
                  [](const SuiteOptions& options) {
@@ -83,13 +84,13 @@ std::vector<Part> parts() {
                    const auto& run = study.loss.emplace(
                        experiment::run_loss(setup, options.loss_repetitions, std::nullopt, {},
                                             invocation.command_line, {{}, status}, invocation.stop));
-                   return std::pair(report::loss_text(run), run.complete);
+                   return std::pair(report::loss_text(run).render(style_of(stdout)), run.complete);
                  }});
   out.push_back({"Every packet lost in turn", [](const SuiteOptions&) { return std::string("doxlab dropmap"); },
                  [](results::Study& study, const SuiteOptions&, const Invocation& invocation) {
                    const auto& run = study.dropmap.emplace(
                        experiment::run_dropmap({}, {}, invocation.command_line, show_progress, invocation.stop));
-                   return std::pair(report::dropmap_text(run), run.complete);
+                   return std::pair(report::dropmap_text(run).render(style_of(stdout)), run.complete);
                  }});
   return out;
 }

@@ -140,7 +140,7 @@ std::vector<Observed> observe_findings(const Setup& setup, const Measured& measu
   return out;
 }
 
-std::optional<double> known_ms(double ms) { return std::isfinite(ms) ? std::optional(ms) : std::nullopt; }
+std::optional<double> if_finite(double ms) { return std::isfinite(ms) ? std::optional(ms) : std::nullopt; }
 
 void compare_clean(Advice& out, const results::PacketsSummary& before, const results::PacketsSummary& after, double timeout_ms) {
   if (out.before.round_trips && out.after.round_trips)
@@ -155,10 +155,10 @@ void compare_clean(Advice& out, const results::PacketsSummary& before, const res
   }
   if (pairs.empty()) return;
   const auto difference = stats::paired_median_difference(pairs);
-  if (difference.value.low == difference.value.high) out.delta_ms = known_ms(difference.value.low);
+  if (difference.value.low == difference.value.high) out.delta_ms = if_finite(difference.value.low);
   if (!difference.interval) return;
-  out.delta_ms_low = known_ms(difference.interval->low);
-  out.delta_ms_high = known_ms(difference.interval->high);
+  out.delta_ms_low = if_finite(difference.interval->low);
+  out.delta_ms_high = if_finite(difference.interval->high);
 }
 
 void compare_tails(Advice& out, const results::LossRun& before, const results::LossRun& after) {
@@ -166,10 +166,10 @@ void compare_tails(Advice& out, const results::LossRun& before, const results::L
   if (a.size() == 0 || b.size() == 0) return;
   const auto difference = stats::quantile_difference(a, b, kTail);
   out.samples_needed = difference.samples_needed;
-  if (difference.value.low == difference.value.high) out.delta_p99 = known_ms(difference.value.low);
+  if (difference.value.low == difference.value.high) out.delta_p99 = if_finite(difference.value.low);
   if (!difference.interval) return;
-  out.delta_p99_low = known_ms(difference.interval->low);
-  out.delta_p99_high = known_ms(difference.interval->high);
+  out.delta_p99_low = if_finite(difference.interval->low);
+  out.delta_p99_high = if_finite(difference.interval->high);
 }
 
 std::string verdict(const Advice& advice) {

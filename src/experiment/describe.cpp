@@ -62,6 +62,7 @@ results::LinkSettings describe(const link::Impairments& impairments) {
   out.corrupt_percent = impairments.corrupt_probability * 100;
   out.reorder_percent = impairments.reorder_probability * 100;
   out.mtu = impairments.mtu;
+  out.path_mtu = impairments.path_mtu > 0 ? impairments.path_mtu : impairments.mtu;
   out.rate_bps = impairments.bottleneck_rate_bps;
   out.queue_bytes = impairments.queue_limit_bytes;
   out.seed = impairments.seed;

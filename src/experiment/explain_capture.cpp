@@ -5,6 +5,7 @@
 #include <format>
 
 #include "experiment/analysis.hpp"
+#include "trace/ways_back.hpp"
 
 namespace doxlab::experiment {
 namespace {
@@ -13,14 +14,14 @@ using dissect::Dissection;
 using dissect::ObservedPacket;
 using link::Direction;
 
-/// The way to each end and back, as seen from where the capture was made: from the last packet towards an end before
+/// The way to each end and back where no packet is known to need another: from the last packet towards an end before
 /// it first answered to that answer. Later packets cross each other, so that only the beginning tells.
 std::array<Duration, 2> ways_back(std::span<const ObservedPacket> packets) {
   std::array<Duration, 2> out{};
   std::optional<Timestamp> before;
   auto asks = Direction::ToServer;
   for (const auto& packet : packets) {
-    if (!packet.delivered) continue;
+    if (!packet.delivered || !packet.direction) continue;
     if (packet.direction == asks) {
       before = packet.sent;
     } else if (before) {
@@ -33,14 +34,20 @@ std::array<Duration, 2> ways_back(std::span<const ObservedPacket> packets) {
   return out;
 }
 
-/// Gives every packet the times at which its two ends sent and got it, as far as the capture lets one say.
-void place_ends(std::vector<ObservedPacket>& packets) {
-  // A way back of less than this is the reaction of the end next to the capture.
+/// Gives every packet the times at which its two ends sent and got it, as far as the capture lets one say. The shortest way to
+/// an end and back is the one that nothing delayed, and keeps causes before effects.
+void place_ends(std::vector<ObservedPacket>& packets, const Dissection& dissection) {
+  const auto at_first = ways_back(packets);
+  auto ways = trace::shortest_ways_back(dissection, packets);
+  for (const auto side : {0, 1})
+    if (!ways[side]) ways[side] = at_first[side];
+  // An end that answers at once, or at once compared with the other, is next to the capture.
   constexpr auto kNear = 2ms;
-  const auto ways = ways_back(packets);
   const auto half = [&](Direction towards) {
-    const auto way = ways[dissect::side(towards)];
-    return way < kNear ? Duration{} : way / 2;
+    const auto way = *ways[dissect::side(towards)], other = *ways[1 - dissect::side(towards)];
+    if (way < std::max<Duration>(kNear, other / 10)) return Duration{};
+    // A little less, since packets are not all as fast as the fastest.
+    return (way - way / 100) / 2;
   };
   const auto to_server = half(Direction::ToServer), to_client = half(Direction::ToClient);
   for (auto& packet : packets) {
@@ -112,13 +119,12 @@ Answer find_answer(const Dissection& dissection, std::span<const ObservedPacket>
 std::optional<results::Explanation> explain_flow(const dissect::Flow& flow, const dissect::KeyLog& keys) {
   auto packets = flow.observe();
   {
-    const auto first = dissect::dissect(packets, keys);
-    for (std::size_t i = 0; i < packets.size(); ++i) packets[i].direction = first.packets[i].direction;
+    const auto seen = dissect::dissect(packets, keys);
+    for (std::size_t i = 0; i < packets.size(); ++i) packets[i].direction = seen.packets[i].direction;
+    if (!std::ranges::contains(packets, std::optional(Direction::ToServer), &ObservedPacket::direction)) return std::nullopt;
+    place_ends(packets, seen);
   }
   std::erase_if(packets, [](const ObservedPacket& packet) { return !packet.direction; });
-  const auto begin = std::ranges::find(packets, std::optional(Direction::ToServer), &ObservedPacket::direction);
-  if (begin == packets.end()) return std::nullopt;
-  place_ends(packets);
   const auto dissection = dissect::dissect(packets, keys);
   const auto started = std::ranges::find(packets, std::optional(Direction::ToServer), &ObservedPacket::direction)->sent;
 

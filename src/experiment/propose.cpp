@@ -115,7 +115,8 @@ class Changes {
 
   void fit_the_path() {
     if (!std::ranges::any_of(setup_.transports, is_quic)) return;
-    const std::size_t largest = setup_.link.mtu - (setup_.ipv6 ? 48 : 28);
+    const auto path_mtu = setup_.link.path_mtu > 0 ? setup_.link.path_mtu : setup_.link.mtu;
+    const std::size_t largest = path_mtu - (setup_.ipv6 ? 48 : 28);
     if (largest >= std::max(setup_.client_quic.datagram_bytes, setup_.server_quic.datagram_bytes)) return;
     auto& changed = add("datagrams that fit the path", std::format("--datagram-bytes {}", largest));
     std::erase_if(changed.transports, [](Transport t) { return !is_quic(t); });

@@ -84,7 +84,7 @@ Verdict Path::accept(const PacketPlace& place, std::size_t ip_bytes, std::size_t
   };
 
   Verdict verdict;
-  if (ip_bytes > impairments_.mtu) return verdict.fate = Fate::TooBig, verdict;
+  if (ip_bytes > (impairments_.path_mtu > 0 ? impairments_.path_mtu : impairments_.mtu)) return verdict.fate = Fate::TooBig, verdict;
   if (is_scripted(Scripted::Action::Drop)) return verdict.fate = Fate::Scripted, verdict;
   if (events.empty() && is_lost(place)) return verdict.fate = Fate::Lost, verdict;
   const auto left_bottleneck = pass_bottleneck(place.direction, ip_bytes, now);

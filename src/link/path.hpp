@@ -48,7 +48,8 @@ struct Scripted {
 struct Impairments {
   std::uint64_t seed = 1;
   Duration one_way_delay = 20ms;
-  std::size_t mtu = 1500;                  ///< IP bytes; larger packets are dropped as PathTooBig
+  std::size_t mtu = 1500;                  ///< of both hosts' interfaces, IP bytes
+  std::size_t path_mtu = 0;                ///< IP bytes; larger packets vanish on the way; 0: as `mtu`
   double loss_probability = 0;             ///< Bernoulli, each direction
   std::optional<GilbertElliott> burst{};   ///< replaces loss_probability
   std::uint64_t bottleneck_rate_bps = 0;   ///< IP bits a second; 0: unlimited

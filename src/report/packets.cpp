@@ -5,6 +5,7 @@
 
 #include "report/accounting.hpp"
 #include "report/order.hpp"
+#include "report/mtu.hpp"
 #include "report/server_line.hpp"
 #include "report/table.hpp"
 #include "report/unusual_answers.hpp"
@@ -55,12 +56,12 @@ std::string unusual_answers(const results::PacketsRun& run) {
 
 }  // namespace
 
-std::string packets_text(const results::PacketsRun& run) {
+Document packets_text(const results::PacketsRun& run) {
   const auto& link = run.link;
   const auto& ends = run.endpoints;
-  std::string out = std::format("One cold lookup of {} {} over {}: {:g} ms each way, MTU {}, loss {:g}% each way, seed {}\n",
+  Document out = std::format("One cold lookup of {} {} over {}: {:g} ms each way, {}, loss {:g}% each way, seed {}\n",
                                 ends.qname, ends.qtype, ends.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms,
-                                link.mtu, link.loss_percent, link.seed);
+                                mtu_text(link), link.loss_percent, link.seed);
   out += server_line(ends);
   out += std::format("Chain {} bytes ({}), groups {}, Retry {} on DoH3 and {} on DoQ\n\n", ends.chain_bytes,
                      ends.chain_key, ends.client_groups, ends.doh3_retry, ends.doq_retry);
@@ -87,7 +88,7 @@ std::string packets_text(const results::PacketsRun& run) {
                    std::to_string(s.bytes_c2s), std::to_string(s.bytes_s2c), std::to_string(s.bytes_total),
                    std::to_string(s.flights)});
   }
-  out += table.to_text();
+  out += table;
   out += std::format("\nMedians. The link delivered {} packets {:.0f} µs late at the median, {:.0f} µs at p99, {:.0f} µs at most{}.\n",
                      run.precision.packets, run.precision.p50_us, run.precision.p99_us, run.precision.max_us,
                      run.precision.real_time_priority ? "" : " (no real-time priority)");

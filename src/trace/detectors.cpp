@@ -25,6 +25,8 @@ constexpr std::array<std::string_view, kFindingCount> kFindings{
     "lost_crypto_not_resent",  "spurious_retransmission", "initial_not_padded",        "above_path_mtu",
     "early_data_not_used",     "early_data_rejected",     "no_session_ticket",         "closed_before_answer"};
 
+std::string counted(std::size_t n, std::string_view what) { return std::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
 class Detectors {
  public:
   Detectors(const Dissection& dissection, std::span<const ObservedPacket> packets, const Causes* causes,
@@ -41,8 +43,8 @@ class Detectors {
     }
     unpadded_initial();
     if (!observation_.too_big.empty())
-      add(Finding::AbovePathMtu, std::format("{} packets were larger than the MTU of the path and never arrived.",
-                                             observation_.too_big.size()), observation_.too_big);
+      add(Finding::AbovePathMtu, std::format("The path dropped {} larger than its MTU.",
+                                             counted(observation_.too_big.size(), "packet")), observation_.too_big);
     early_data();
     session_ticket();
     closed_before_answer();
@@ -79,14 +81,19 @@ class Detectors {
       ++trips;
     }
     if (trips == 0) return;
-    const bool lost_syn_ack = std::ranges::any_of(std::views::iota(std::size_t{0}, packets_.size()), [&](std::size_t i) {
+    // Linux starts with one segment once it sent a SYN-ACK twice more.
+    const auto before = std::views::iota(std::size_t{0}, std::size_t{evidence.front()});
+    const bool lost_syn_ack = std::ranges::any_of(before, [&](std::size_t i) {
       return carried_[i].syn && carried_[i].repeated && packets_[i].direction == Direction::ToClient;
     });
+    const auto first_window = std::ranges::count_if(before, [&](std::size_t i) {
+      return carried_[i].new_handshake && packets_[i].direction == Direction::ToClient;
+    });
     add(Finding::CertificateBeyondWindow,
-        std::format("The server's flight with the certificate was larger than its first congestion window{}: {} round trip{} "
-                    "until it was through.",
-                    lost_syn_ack ? ", which is one segment once a SYN-ACK was sent again (RFC 5681 section 3.1)" : "", trips,
-                    trips == 1 ? "" : "s"),
+        std::format("The server's flight with the certificate was larger than its first congestion window{}: {} until it was "
+                    "through.",
+                    lost_syn_ack && first_window == 1 ? ", which is one segment after lost SYN-ACKs (RFC 5681 section 3.1)" : "",
+                    counted(trips, "round trip")),
         std::move(evidence));
   }
 
@@ -119,7 +126,7 @@ class Detectors {
       if (carried_[i].repeated && !carried_[i].new_data && was_known_to_have_arrived(i)) spurious.push_back(i);
     if (!spurious.empty())
       add(Finding::SpuriousRetransmission,
-          std::format("{} packets repeated what had arrived and been acknowledged.", spurious.size()), spurious);
+          std::format("{} repeated what had arrived and been acknowledged.", counted(spurious.size(), "packet")), spurious);
   }
 
   bool was_known_to_have_arrived(std::uint32_t repeat) const {
@@ -150,8 +157,8 @@ class Detectors {
           short_ones.push_back(i);
       if (!short_ones.empty())
         add(Finding::InitialNotPadded,
-            std::format("{} sent {} datagrams with Initial packets of less than 1200 bytes (RFC 9000 section 14.1).",
-                        direction == Direction::ToServer ? "The client" : "The server", short_ones.size()),
+            std::format("{} sent {} with Initial packets of less than 1200 bytes (RFC 9000 section 14.1).",
+                        direction == Direction::ToServer ? "The client" : "The server", counted(short_ones.size(), "datagram")),
             short_ones);
     }
   }

@@ -42,6 +42,21 @@ std::optional<Timestamp> last_eliciting(std::span<const ObservedPacket> packets,
   return std::nullopt;
 }
 
+/// True if the sender waited for an acknowledgement of TCP payload before it sent this packet. With no window to send
+/// more at once, a tail loss probe carries what was not sent before (RFC 8985 section 7.3).
+bool waits_for_acknowledgement(const Dissection& dissection, std::span<const ObservedPacket> packets, std::uint32_t packet) {
+  const auto& probe = dissection.segments[dissection.packets[packet].segment];
+  for (auto i = packet; i-- > 0;) {
+    const auto index = dissection.packets[i].segment;
+    if (index == dissect::kNone || !packets[i].delivered || *packets[i].delivered > packets[packet].sent) continue;
+    const auto& segment = dissection.segments[index];
+    // The newest acknowledgement that had come is the highest, but for reordering.
+    if (segment.connection == probe.connection && segment.direction != probe.direction && (segment.flags & dissect::kTcpAck) != 0)
+      return static_cast<std::int32_t>(probe.sequence - segment.acknowledgment) > 0;
+  }
+  return false;
+}
+
 Timer pto_of(const std::optional<Epoch>& space) {
   if (space == Epoch::Initial) return Timer::PtoInitial;
   if (space == Epoch::Handshake) return Timer::PtoHandshake;
@@ -57,8 +72,11 @@ std::optional<Timer> tcp_timer(const Dissection& dissection, std::span<const Obs
     return segment.direction == Direction::ToServer ? Timer::SynRetransmission : Timer::SynAckRetransmission;
   }
   if (segment.payload_length == 0 && !here.fin) return Timer::DelayedAck;
-  if (!here.repeated) return std::nullopt;
   const auto length = packets[wait.packet].sent - wait.begin;
+  if (!here.repeated) {
+    const bool is_probe = length >= round_trip * 3 / 2 && waits_for_acknowledgement(dissection, packets, wait.packet);
+    return is_probe ? std::optional(Timer::TailLossProbe) : std::nullopt;
+  }
   if (wait.before && carried[*wait.before].has_ack && length <= round_trip / 2) return Timer::LossDelay;
   const auto last = last_eliciting(packets, carried, wait.packet);
   const auto since = last ? packets[wait.packet].sent - *last : length;

@@ -132,6 +132,11 @@ TEST(Explain, TimersAreNamed) {
   const auto answer = causes(Transport::Do53Tcp, {drop(Direction::ToServer, 2)});
   ASSERT_THAT(answer, Contains(Key("rto")));
   EXPECT_NEAR(answer.at("rto"), 240, 60);
+  // A window of one segment after lost SYN-ACKs: the probe for the first one lost is the next one.
+  const auto probe = causes(Transport::Dot, {drop(Direction::ToClient, 0), drop(Direction::ToClient, 1), drop(Direction::ToClient, 5)});
+  ASSERT_THAT(probe, Contains(Key("tlp")));
+  EXPECT_NEAR(probe.at("tlp"), 240, 60);
+  EXPECT_THAT(probe, Not(Contains(Key("unexplained"))));
   const auto initial = causes(Transport::Doq, {drop(Direction::ToServer, 0), drop(Direction::ToServer, 1)});
   ASSERT_THAT(initial, Contains(Key("pto_initial")));
   EXPECT_NEAR(initial.at("pto_initial"), 999, 60) << "three times 333 ms";
@@ -186,26 +191,41 @@ TEST(Explain, HalfOfAClientHelloLost) {
 
 TEST(Explain, CommandLineExplainsItsOwnCapture) {
   const test::TemporaryFolder folder;
-  const auto capture = folder.file("run.pcapng"), json = folder.file("out.json");
+  const auto capture = folder.file("run.pcapng"), json = folder.file("out.json"), loss = folder.file("loss.json");
   // Packets are lost by the script of the seed: some SYN or Initial among so many lookups.
   const auto made = test::run_program(
-      test::doxlab({"loss", "--loss", "5", "-n", "12", "--only", "do53-tcp,dot,doh3,doq", "--capture", capture}), 120s);
+      test::doxlab({"loss", "--loss", "10", "-n", "12", "--only", "do53-tcp,dot,doh3,doq", "--capture", capture, "--json", loss}), 120s);
   ASSERT_EQ(made.status, 0) << made;
   const auto run = test::run_program(test::doxlab({"explain", capture, "--most", "1000", "--json", json}), 60s);
   ASSERT_EQ(run.status, 0) << run;
   EXPECT_THAT(run.output, testing::HasSubstr("Where the time went"));
   std::set<std::string> transports, needs;
-  std::size_t lost = 0, whole = 0;
+  std::size_t lost = 0, whole = 0, unexplained = 0;
+  std::vector<double> explained, measured;
   const auto all = test::parse_json(folder.read("out.json"));
   for (const auto& lookup : all.get_array()) {
     transports.insert(test::text(lookup, "transport"));
     for (const auto& trip : lookup["round_trips"].get_array()) needs.insert(test::text(trip, "need"));
     for (const auto& packet : lookup["packets"].get_array()) lost += test::text(packet, "fate") == "lost";
     whole += lookup["is_whole"].get<bool>();
+    if (test::text(lookup, "outcome") != "answered") continue;
     double sum = 0;
-    for (const auto& span : lookup["spans"].get_array()) sum += test::number(span, "ms");
+    for (const auto& span : lookup["spans"].get_array()) {
+      sum += test::number(span, "ms");
+      unexplained += test::text(span, "cause") == "unexplained";
+    }
     EXPECT_NEAR(sum, test::number(lookup, "ms"), 1e-6) << test::text(lookup, "what");
+    explained.push_back(sum);
   }
+  const auto of_run = test::parse_json(folder.read("loss.json"));
+  for (const auto& sample : of_run["samples"].get_array())
+    if (sample["ms"].is_number()) measured.push_back(test::number(sample, "ms"));
+  std::ranges::sort(explained);
+  std::ranges::sort(measured);
+  ASSERT_EQ(explained.size(), measured.size());
+  // A capture begins with the first packet and ends with the last; the lookup took a little computing more.
+  for (std::size_t i = 0; i < measured.size(); ++i) EXPECT_NEAR(explained[i], measured[i], 30) << i;
+  EXPECT_LE(unexplained, 2u) << "a machine that stands still may leave one or two";
   EXPECT_THAT(transports, ElementsAre("Do53/TCP", "DoH3", "DoQ", "DoT"));
   EXPECT_THAT(needs, testing::IsSupersetOf({"tcp_handshake", "tls_handshake", "quic_handshake", "query"}));
   EXPECT_GT(lost, 0u) << "packets that never arrived are told apart";
