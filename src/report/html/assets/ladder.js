@@ -134,7 +134,7 @@
       used[side].push(shown);
       const own = span.at === side;
       const x = side === "server" ? right + 20 : left - 20;
-      make("text", {x, y: shown, class: `name ${side} ${own ? span.kind : "passing"}`}, body, shorten(`${span.name} ${ms(span.ms)}`, (side === "server" ? width - right - 24 : left - 82) * (own && span.kind === "wait" ? 0.88 : 1)));
+      make("text", {x, y: shown, class: `name ${side} ${own ? span.kind : "passing"}`}, body, shorten(`${span.name} ${ms(span.ms)}`, (side === "server" ? width - right - 24 : left - 82) * (own && span.kind === "wait" ? 0.93 : 1)));
     }
 
     make("line", {x1: left, x2: left, y1: top - 6, y2: height - bottom + 6, class: "life"}, body);
