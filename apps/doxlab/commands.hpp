@@ -38,5 +38,7 @@ Command add_check(CLI::App& parent);
 Command add_schema(CLI::App& parent);
 Command add_query(CLI::App& parent);
 Command add_serve(CLI::App& parent);
+Command add_man(CLI::App& parent);
+Command add_completion(CLI::App& parent);
 
 }  // namespace doxlab::app

@@ -84,7 +84,8 @@ int main(int argc, char** argv) {
                                    app::add_pq(parser),    app::add_warm(parser),    app::add_sweep(parser),
                                    app::add_merge(parser), app::add_explain(parser), app::add_dropmap(parser),
                                    app::add_advise(parser), app::add_compare(parser), app::add_check(parser),   app::add_schema(parser),
-                                   app::add_link(parser),  app::add_query(parser),   app::add_serve(parser),   app::add_report(parser)};
+                                   app::add_link(parser),  app::add_query(parser),   app::add_serve(parser),
+                                   app::add_report(parser), app::add_man(parser),   app::add_completion(parser)};
   const int own = own_arguments(argc, argv, commands);
   try {
     parser.parse(own, argv);

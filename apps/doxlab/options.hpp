@@ -59,6 +59,7 @@ class LinkOptions {
   double delay_ms_ = 20, duplicate_percent_ = 0, corrupt_percent_ = 0, reorder_percent_ = 0;
   std::uint64_t seed_ = 1, rate_kbps_ = 0, queue_bytes_ = 0;
   std::size_t mtu_ = 1500, path_mtu_ = 0;
+  std::vector<std::string> dropped_;
   std::vector<double> burst_;
   bool ipv6_ = false;
 };
