@@ -34,6 +34,7 @@ Command add_repro(CLI::App& parent);
 Command add_warm(CLI::App& parent);
 Command add_sweep(CLI::App& parent);
 Command add_merge(CLI::App& parent);
+Command add_report(CLI::App& parent);
 Command add_link(CLI::App& parent);
 Command add_explain(CLI::App& parent);
 Command add_compare(CLI::App& parent);

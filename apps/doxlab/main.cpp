@@ -94,6 +94,7 @@ int main(int argc, char** argv) {
       app::add_dropmap(parser),
       app::add_repro(parser),
       app::add_advise(parser),
+      app::add_report(parser),
       app::add_compare(parser),
       app::add_check(parser),
       app::add_schema(parser),
