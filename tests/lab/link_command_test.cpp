@@ -178,12 +178,13 @@ TEST(LinkCommand, NothingElseIsReachable) {
   EXPECT_NE(finished.status, 0) << finished;
 }
 
-/// Twelve lookups over UDP, one after the other: which were answered, and what the capture says of packets.
+/// Twelve lookups over UDP, one after the other: which were answered, and what the capture says of packets. Each has a
+/// port of its own: two that met on one would be one flow, and those behind would draw other numbers.
 std::string answered_and_lost(const std::string& seed) {
   const test::TemporaryFolder folder;
   const auto finished = run_shell(
       "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do "
-      "kdig @10.66.0.1 +short +retry=0 +timeout=1 example.com >/dev/null 2>&1 && echo answered || echo lost; "
+      "kdig -b 0.0.0.0#$((20000 + i)) @10.66.0.1 +short +retry=0 +timeout=1 example.com >/dev/null 2>&1 && echo answered || echo lost; "
       "done",
       {"--delay", "1", "--loss", "30", "--seed", seed, "--capture", folder.file("a.pcapng")});
   EXPECT_EQ(finished.status, 0) << finished;
