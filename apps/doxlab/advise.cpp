@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "files.hpp"
 #include "lab_arguments.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/advice.hpp"
 
@@ -14,14 +15,14 @@ namespace {
 struct AdviseOptions {
   LabOptions lab{kDefaultLossPercent};
   std::size_t repetitions = 400;
-  std::string json;
+  Output output;
 };
 
 int run(const AdviseOptions& options, const Invocation& invocation) {
-  check_output(options.json);
+  options.output.check();
   const auto result = experiment::run_advise(options.lab.setup(), options.repetitions, invocation.command_line, show_progress,
                                              invocation.stop);
-  publish(options.json, results::to_json(result), report::advice_text(result));
+  options.output.publish(results::to_json(result), report::advice_text(result));
   if (!result.complete) return kInterrupted;
   for (const auto& [name, figures] : result.before)
     if (!figures.ms) return kFailed;
@@ -34,7 +35,7 @@ Command add_advise(CLI::App& parent) {
   auto* command = parent.add_subcommand("advise", "What to change in a setup, and what each change gains, measured");
   auto options = std::make_shared<AdviseOptions>();
   add_repetitions_option(*command, options->repetitions, "transport and change under loss", 10000000);
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   options->lab.add_to(*command);
   command->footer(
       "Each finding (doxlab explain) is followed by the same lookups with one thing changed, with the same losses.\n\n"

@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "report/check.hpp"
 #include "study_file.hpp"
 #include "trace/causes.hpp"
@@ -14,7 +15,8 @@ namespace doxlab::app {
 namespace {
 
 struct CheckOptions {
-  std::string results, rules, json, junit;
+  std::string results, rules, junit;
+  Output output;
   bool all = false;
 };
 
@@ -26,9 +28,9 @@ compare::Vocabulary vocabulary() {
 }
 
 int run(const CheckOptions& options, const Invocation&) {
-  check_output(options.json);
+  options.output.check();
   check_output(options.junit);
-  if (options.json == "-" && options.junit == "-") throw UsageError("--json and --junit cannot both go to standard output");
+  if (options.output.has_json_on_standard_output() && options.junit == "-") throw UsageError("--json and --junit cannot both go to standard output");
   const auto rules = compare::parse_rules(read_file(options.rules), vocabulary());
   if (!rules) throw UsageError(std::format("{}: {}", options.rules, rules.error().message));
   auto checked = compare::check(read_study(options.results), *rules);
@@ -36,8 +38,8 @@ int run(const CheckOptions& options, const Invocation&) {
   checked.rules_file = options.rules;
   if (!options.junit.empty()) write_output(options.junit, results::to_junit(checked));
   const auto text = report::check_text(checked, options.all);
-  if (options.junit == "-") std::fputs(text.c_str(), stderr);
-  else publish(options.json, results::to_json(checked), text);
+  if (options.junit == "-") std::fputs(text.to_text().c_str(), stderr);
+  else options.output.publish(results::to_json(checked), text);
   return checked.holds() ? kOk : kFailed;
 }
 
@@ -50,7 +52,7 @@ Command add_check(CLI::App& parent) {
   command->add_option("--rules", options->rules, "TOML file with the rules")->required();
   command->add_option("--junit", options->junit, "Write JUnit XML to this file, - for standard output");
   command->add_flag("--all", options->all, "Show also the assertions that hold");
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   command->footer(
       "A file of rules:\n"
       "  [[rule]]\n"

@@ -30,9 +30,11 @@ Command add_loss(CLI::App& parent);
 Command add_pq(CLI::App& parent);
 Command add_advise(CLI::App& parent);
 Command add_dropmap(CLI::App& parent);
+Command add_repro(CLI::App& parent);
 Command add_warm(CLI::App& parent);
 Command add_sweep(CLI::App& parent);
 Command add_merge(CLI::App& parent);
+Command add_report(CLI::App& parent);
 Command add_link(CLI::App& parent);
 Command add_explain(CLI::App& parent);
 Command add_compare(CLI::App& parent);
@@ -40,5 +42,7 @@ Command add_check(CLI::App& parent);
 Command add_schema(CLI::App& parent);
 Command add_query(CLI::App& parent);
 Command add_serve(CLI::App& parent);
+Command add_man(CLI::App& parent);
+Command add_completion(CLI::App& parent);
 
 }  // namespace doxlab::app

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "files.hpp"
+#include "output.hpp"
 #include "report/comparison.hpp"
 #include "study_file.hpp"
 
@@ -12,17 +12,18 @@ namespace doxlab::app {
 namespace {
 
 struct CompareOptions {
-  std::string a, b, json;
+  std::string a, b;
+  Output output;
   double noise_ms = compare::kNoiseMs;
   bool all = false;
 };
 
 int run(const CompareOptions& options, const Invocation&) {
-  check_output(options.json);
+  options.output.check();
   auto comparison = compare::compare(read_study(options.a), read_study(options.b), options.noise_ms);
   comparison.a = options.a;
   comparison.b = options.b;
-  publish(options.json, results::to_json(comparison), report::comparison_text(comparison, options.all));
+  options.output.publish(results::to_json(comparison), report::comparison_text(comparison, options.all));
   const bool compared = std::ranges::any_of(comparison.experiments, [](const auto& it) { return it.obstacles.empty(); });
   return compared ? kOk : kFailed;
 }
@@ -38,7 +39,7 @@ Command add_compare(CLI::App& parent) {
       ->check(number_from(0.0, 10000.0))
       ->capture_default_str();
   command->add_flag("--all", options->all, "Show every quantity, also what is the same");
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   command->footer(
       "Examples:\n"
       "  doxlab packets --json before.json; doxlab packets --chain-bytes 1200 --json after.json\n"

@@ -6,6 +6,7 @@
 #include "experiment/loss.hpp"
 #include "files.hpp"
 #include "lab_arguments.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/dropmap.hpp"
 
@@ -17,7 +18,8 @@ struct DropmapOptions {
   std::size_t repetitions = 3, references = 9, measure = 0;
   bool pairs = false, flip = false, dup = false;
   double delay_one_ms = 0;
-  std::string json, compare;
+  std::string compare;
+  Output output;
 };
 
 experiment::DropmapOptions map_options(const DropmapOptions& options, const experiment::Setup& setup) {
@@ -68,7 +70,7 @@ void add_measured(results::DropmapRun& map, const results::LossRun& measured, co
 int run(const DropmapOptions& options, const Invocation& invocation) {
   auto setup = options.lab.setup();
   auto wanted = map_options(options, setup);
-  check_output(options.json);
+  options.output.check();
   std::optional<results::LossRun> measured;
   if (!options.compare.empty()) {
     measured = read_measured(options.compare);
@@ -85,7 +87,7 @@ int run(const DropmapOptions& options, const Invocation& invocation) {
     result.complete = run.complete;
     add_measured(result, run, std::format("{} lookups for each transport with the same settings", options.measure));
   }
-  publish(options.json, results::to_json(result), report::dropmap_text(result));
+  options.output.publish(results::to_json(result), report::dropmap_text(result));
   if (!result.complete) return kInterrupted;
   for (const auto& [name, summary] : result.results)
     if (!summary.reference.ms) return kFailed;
@@ -112,7 +114,7 @@ Command add_dropmap(CLI::App& parent) {
   command->add_option("--measure", options->measure,
                       "Make so many lookups with random losses, for each transport, to print beside it")
       ->check(CLI::Range(1, 10000000));
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   options->lab.add_to(*command);
   command->footer(
       "--loss is that of the distribution which follows from the map; the map itself loses just what it says.\n\n"

@@ -12,6 +12,7 @@
 #include "experiment/explain_capture.hpp"
 #include "experiment/sampler.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "lab_arguments.hpp"
 #include "report/explanation.hpp"
 
@@ -20,7 +21,8 @@ namespace {
 
 struct ExplainOptions {
   LabOptions lab{kDefaultLossPercent};
-  std::string file, sample, keys, json;
+  std::string file, sample, keys;
+  Output output;
   std::size_t most = 20;
 };
 
@@ -56,7 +58,7 @@ int explain_sample(const ExplainOptions& options, const Invocation& invocation) 
       [&](experiment::Sample&& sample) { explanation = explain(sample, analyse(sample, setup.link)); }, {}, invocation.stop);
   if (!done) return kInterrupted;
   explanation.command_line = invocation.command_line;
-  publish(options.json, results::to_json(explanation), report::explanation_text(explanation));
+  options.output.publish(results::to_json(explanation), report::explanation_text(explanation));
   return explanation.ms ? kOk : kFailed;
 }
 
@@ -64,9 +66,9 @@ int explain_sample(const ExplainOptions& options, const Invocation& invocation) 
 class CaptureExplainer {
  public:
   CaptureExplainer(const ExplainOptions& options, const Invocation& invocation)
-      : options_(options), invocation_(invocation), text_(options.json == "-" ? stderr : stdout) {
+      : options_(options), invocation_(invocation), text_(options.output.has_json_on_standard_output() ? stderr : stdout) {
     if (!options.keys.empty()) more_keys_ = read_file(options.keys);
-    check_output(options.json);
+    options.output.check();
   }
 
   int run() {
@@ -83,7 +85,7 @@ class CaptureExplainer {
       collector.add(**packet);
     }
     collector.finish();
-    if (!options_.json.empty()) write_output(options_.json, std::format("[{}]\n", json_));
+    if (options_.output.wants_json()) options_.output.write(std::format("[{}]\n", json_));
     return finish(reader->counts(), damage);
   }
 
@@ -99,9 +101,9 @@ class CaptureExplainer {
       return;
     }
     explanation->command_line = invocation_.command_line;
-    if (explained_ > 0) std::print(text_, "\n{}\n", std::string(100, '='));
-    std::print(text_, "{}", report::explanation_text(*explanation));
-    if (!options_.json.empty()) json_ += (explained_ > 0 ? "," : "") + results::to_json(*explanation);
+    if (explained_ > 0) options_.output.show("\n" + std::string(100, '=') + "\n");
+    options_.output.show(report::explanation_text(*explanation));
+    if (options_.output.wants_json()) json_ += (explained_ > 0 ? "," : "") + results::to_json(*explanation);
     ++explained_;
   }
 
@@ -153,7 +155,7 @@ Command add_explain(CLI::App& parent) {
   command->add_option("--most", options->most, "Flows of the capture to explain")->capture_default_str();
   command->add_option("--sample", options->sample, "Instead of a file: make this lookup of a run once more, with the same losses")
       ->type_name("TRANSPORT/N");
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   options->lab.add_to(*command);
   command->footer(
       "Examples:\n"

@@ -97,9 +97,4 @@ void add_json_option(CLI::App& command, std::string& path) {
   command.add_option("--json", path, "Write the results as JSON to this file; - is standard output");
 }
 
-void publish(const std::string& path, const std::string& json, const std::string& text) {
-  if (!path.empty()) write_output(path, json);
-  std::print(path == "-" ? stderr : stdout, "{}", text);
-}
-
 }  // namespace doxlab::app

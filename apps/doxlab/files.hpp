@@ -20,8 +20,5 @@ void write_output(const std::string& path, const std::string& content);
 void add_repetitions_option(CLI::App& command, std::size_t& value, const std::string& what, std::size_t most);
 /// Adds --json.
 void add_json_option(CLI::App& command, std::string& path);
-/// JSON to `path`, if it is not empty, and the text to standard output, or to standard error where the JSON has
-/// that. Errors: as write_output.
-void publish(const std::string& path, const std::string& json, const std::string& text);
 
 }  // namespace doxlab::app

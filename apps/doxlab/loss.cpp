@@ -13,6 +13,7 @@
 #include "elsewhere_options.hpp"
 #include "experiment/loss.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "lab_arguments.hpp"
 #include "report/loss.hpp"
 
@@ -22,7 +23,8 @@ namespace {
 struct LossOptions {
   LabOptions lab{kDefaultLossPercent};
   std::size_t repetitions = 300;
-  std::string json, samples, shard;
+  std::string samples, shard;
+  Output output;
   CaptureOptions capture;
   ElsewhereOptions elsewhere;
   const CLI::App* command = nullptr;
@@ -51,9 +53,9 @@ class Progress {
 int run(LossOptions& options, const Invocation& invocation) {
   auto setup = options.lab.setup();
   const auto shard = options.shard.empty() ? std::nullopt : std::optional(parse_shard(options.shard));
-  if (!options.samples.empty() && options.samples == options.json)
+  if (!options.samples.empty() && options.samples == options.output.json_path())
     throw UsageError("--samples and --json: the same file");
-  check_output(options.json);
+  options.output.check();
   std::ofstream samples;
   if (!options.samples.empty()) {
     samples.open(options.samples, std::ios::trunc);
@@ -75,7 +77,7 @@ int run(LossOptions& options, const Invocation& invocation) {
     result.samples_file = options.samples;
     result.samples.clear();
   }
-  publish(options.json, results::to_json(result), report::loss_text(result));
+  options.output.publish(results::to_json(result), report::loss_text(result));
   if (!result.complete) return kInterrupted;
   if (!captured) return kFailed;
   const auto has_none = [](const auto& one) { return one.second.n == 0 && one.second.timeouts + one.second.disturbed > 0; };
@@ -89,7 +91,7 @@ Command add_loss(CLI::App& parent) {
   auto* command = parent.add_subcommand("loss", "Latency percentiles of cold lookups under loss, with intervals");
   auto options = std::make_shared<LossOptions>();
   add_repetitions_option(*command, options->repetitions, "transport", 10000000);
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   command->add_option("--samples", options->samples,
                       "Write each sample to this file as it arrives, one JSON object a line, instead of into --json");
   add_shard_option(*command, options->shard);

@@ -29,6 +29,7 @@ constexpr const char* kFooter = R"(Examples:
   doxlab loss --loss 2 -n 300                  latency percentiles under loss
   doxlab sweep --grid delay=5,20,100 --grid loss=0,2 --out sweep.ndjson
   doxlab dropmap --only dot                    what the loss of each packet costs
+  doxlab repro nginx-1616                      whether a server has that fault
   doxlab pq                                    post-quantum against classical key exchange
   doxlab advise --only doh3 --retry always     what to change, and what that gains
   doxlab warm                                  open connections, resumption, 0-RTT, tokens, Fast Open
@@ -81,11 +82,29 @@ int main(int argc, char** argv) {
   parser.footer(kFooter);
   parser.set_version_flag("--version", "doxlab " DOXLAB_VERSION);
   parser.require_subcommand(1);
-  const app::Command commands[] = {app::add_suite(parser), app::add_packets(parser), app::add_loss(parser),
-                                   app::add_pq(parser),    app::add_warm(parser),    app::add_sweep(parser),
-                                   app::add_merge(parser), app::add_explain(parser), app::add_dropmap(parser),
-                                   app::add_advise(parser), app::add_compare(parser), app::add_check(parser),   app::add_schema(parser),
-                                   app::add_preflight(parser), app::add_link(parser),  app::add_query(parser),   app::add_serve(parser)};
+  const app::Command commands[] = {
+      app::add_suite(parser),
+      app::add_packets(parser),
+      app::add_loss(parser),
+      app::add_pq(parser),
+      app::add_warm(parser),
+      app::add_sweep(parser),
+      app::add_merge(parser),
+      app::add_explain(parser),
+      app::add_dropmap(parser),
+      app::add_repro(parser),
+      app::add_advise(parser),
+      app::add_report(parser),
+      app::add_compare(parser),
+      app::add_check(parser),
+      app::add_schema(parser),
+      app::add_preflight(parser),
+      app::add_link(parser),
+      app::add_query(parser),
+      app::add_serve(parser),
+      app::add_man(parser),
+      app::add_completion(parser),
+  };
   const int own = own_arguments(argc, argv, commands);
   try {
     parser.parse(own, argv);

@@ -10,6 +10,7 @@
 #include "report/loss.hpp"
 #include "report/sweep.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "study_file.hpp"
 
 namespace doxlab::app {
@@ -42,8 +43,8 @@ T value_or_throw(Result<T>&& result) {
   return std::move(*result);
 }
 
-int finish(const std::string& text, const std::string& missing) {
-  std::print("{}", text);
+int finish(const report::Document& document, const std::string& missing) {
+  std::print("{}", document.render(style_of(stdout)));
   if (missing.empty()) return kOk;
   std::print(stderr, "doxlab: the parts are not the whole\n{}", missing);
   return kFailed;

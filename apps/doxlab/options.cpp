@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <format>
 #include <sstream>
@@ -100,6 +101,9 @@ void LinkOptions::add_to(CLI::App& command) {
       ->check(number_from(0.0, 100.0))
       ->capture_default_str();
   link->add_option("--mtu", mtu_, "MTU of both interfaces in bytes")->check(CLI::Range(1280, 65535))->capture_default_str();
+  link->add_option("--drop", dropped_, "Lose this packet of every lookup: c2s/K or s2c/K, the K-th of its direction from 0 (comma list)")
+      ->type_name("DIRECTION/K")
+      ->delimiter(',');
   link->add_option("--path-mtu", path_mtu_, "Larger IP packets vanish on the way, without a word of ICMP; 0: as --mtu")
       ->check(number_from(0.0, 65535.0))
       ->capture_default_str();
@@ -108,6 +112,23 @@ void LinkOptions::add_to(CLI::App& command) {
   link->add_option("--seed", seed_, "Seed of every draw")->capture_default_str();
   link->add_flag("--ipv6", ipv6_, "IPv6 instead of IPv4");
 }
+
+namespace {
+
+link::Scripted drop_of(const std::string& packet) {
+  link::Scripted out{.every_sample = true};
+  const auto slash = packet.find('/');
+  const auto name = packet.substr(0, slash);
+  const auto* const end = packet.data() + packet.size();
+  const auto parsed = slash == std::string::npos ? std::from_chars_result{packet.data(), std::errc::invalid_argument}
+                                                 : std::from_chars(packet.data() + slash + 1, end, out.place.index);
+  if (parsed.ec != std::errc() || parsed.ptr != end || (name != "c2s" && name != "s2c"))
+    throw UsageError(std::format("--drop {}: neither c2s/K nor s2c/K, as in s2c/1: the second packet of the server", packet));
+  out.place.direction = name == "c2s" ? link::Direction::ToServer : link::Direction::ToClient;
+  return out;
+}
+
+}  // namespace
 
 void LinkOptions::apply(experiment::Setup& setup) const {
   setup.link.one_way_delay = from_ms(delay_ms_);
@@ -128,6 +149,7 @@ void LinkOptions::apply(experiment::Setup& setup) const {
   setup.link.bottleneck_rate_bps = rate_kbps_ * 1000;
   setup.link.queue_limit_bytes = queue_bytes_;
   setup.link.seed = seed_;
+  for (const auto& packet : dropped_) setup.link.script.push_back(drop_of(packet));
   setup.ipv6 = ipv6_;
 }
 

@@ -59,6 +59,7 @@ class LinkOptions {
   double delay_ms_ = 20, duplicate_percent_ = 0, corrupt_percent_ = 0, reorder_percent_ = 0;
   std::uint64_t seed_ = 1, rate_kbps_ = 0, queue_bytes_ = 0;
   std::size_t mtu_ = 1500, path_mtu_ = 0;
+  std::vector<std::string> dropped_;
   std::vector<double> burst_;
   bool ipv6_ = false;
 };
@@ -66,8 +67,9 @@ class LinkOptions {
 /// The options of the link, the resolver and the client in the lab, as typed.
 class LabOptions {
  public:
-  /// `loss_percent` is the default of --loss.
-  explicit LabOptions(double loss_percent = 0) : link_(loss_percent) {}
+  /// Defaults of --loss, --subject and --timeout.
+  explicit LabOptions(double loss_percent = 0, std::string subject = "builtin", double timeout_s = 15)
+      : subject_(std::move(subject)), link_(loss_percent), timeout_s_(timeout_s) {}
   /// Adds them to a subcommand. The object must outlive the parsing.
   void add_to(CLI::App& command);
   /// What was typed as a Setup, with the key log that the environment names. Errors: UsageError naming the option;
@@ -78,11 +80,11 @@ class LabOptions {
   void choose_subject(experiment::Setup& setup) const;
 
   const CLI::App* command_ = nullptr;
-  std::string subject_ = "builtin";
+  std::string subject_;
   LinkOptions link_;
   ResolverOptions resolver_;
   std::vector<std::string> only_;
-  double timeout_s_ = 15, initial_rtt_ms_ = 333;
+  double timeout_s_, initial_rtt_ms_ = 333;
   std::string group_, qname_ = "example.com", qtype_ = "A", method_ = "post";
   std::string start_ = "cold", congestion_ = "cubic";
   double server_initial_rtt_ms_ = 333, do53_retransmit_ms_ = 0;

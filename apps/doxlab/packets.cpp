@@ -7,6 +7,7 @@
 #include "elsewhere_options.hpp"
 #include "experiment/packets.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/packets.hpp"
 
@@ -16,20 +17,20 @@ namespace {
 struct PacketsOptions {
   LabOptions lab;
   std::size_t repetitions = 9;
-  std::string json;
+  Output output;
   CaptureOptions capture;
   ElsewhereOptions elsewhere;
 };
 
 int run(PacketsOptions& options, const Invocation& invocation) {
-  check_output(options.json);
+  options.output.check();
   auto setup = options.lab.setup();
   options.elsewhere.apply(setup, options.repetitions, invocation.stop);
   Captures captures(options.capture, setup, options.repetitions, invocation.command_line);
   const auto result = experiment::run_packets(setup, options.repetitions, invocation.command_line, show_progress,
                                               invocation.stop, captures.on_packets());
   const bool captured = captures.finish();
-  publish(options.json, results::to_json(result), report::packets_text(result));
+  options.output.publish(results::to_json(result), report::packets_text(result));
   if (!result.complete) return kInterrupted;
   if (!captured) return kFailed;
   const auto has_none = [](const auto& one) { return one.second.samples == 0; };
@@ -43,7 +44,7 @@ Command add_packets(CLI::App& parent) {
   auto* command = parent.add_subcommand("packets", "Round trips, packets and bytes of one cold lookup, per transport");
   auto options = std::make_shared<PacketsOptions>();
   add_repetitions_option(*command, options->repetitions, "transport", 100000);
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   options->capture.add_to(*command);
   options->lab.add_to(*command);
   options->elsewhere.add_to(*command);

@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "experiment/pq.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/pq.hpp"
 
@@ -14,7 +15,8 @@ namespace {
 struct PqOptions {
   LabOptions lab;
   std::size_t repetitions = 9;
-  std::string groups = "X25519,X25519MLKEM768", json;
+  std::string groups = "X25519,X25519MLKEM768";
+  Output output;
 };
 
 int run(const PqOptions& options, const Invocation& invocation) {
@@ -27,10 +29,10 @@ int run(const PqOptions& options, const Invocation& invocation) {
     check_groups(group, typed);
   }
   if (groups.empty()) throw UsageError("--groups: no group given");
-  check_output(options.json);
+  options.output.check();
   const auto result = experiment::run_pq(setup, groups, options.repetitions, invocation.command_line,
                                          show_progress, invocation.stop);
-  publish(options.json, results::to_json(result), report::pq_text(result));
+  options.output.publish(results::to_json(result), report::pq_text(result));
   if (!result.complete) return kInterrupted;
   for (const auto& one : result.cases)
     for (const auto& [name, summary] : one.results)
@@ -46,7 +48,7 @@ Command add_pq(CLI::App& parent) {
   command->add_option("--groups", options->groups, "Groups to compare, each offered alone (comma list)")
       ->capture_default_str();
   add_repetitions_option(*command, options->repetitions, "transport and group", 100000);
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   options->lab.add_to(*command);
   command->footer(
       "Examples:\n"

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "files.hpp"
+#include "output.hpp"
 #include "net/user_namespace.hpp"
 #include "report/preflight.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 struct PreflightCommand {
   LabOptions lab;
   experiment::PreflightOptions checks;
-  std::string json;
+  Output output;
 };
 
 /// What main does for other subcommands; here it is the first thing to be checked.
@@ -27,7 +27,7 @@ void enter_user_namespace(experiment::PreflightOptions& checks) {
 }
 
 int run(PreflightCommand& options, const Invocation& invocation) {
-  check_output(options.json);
+  options.output.check();
   try {
     options.checks.setup = options.lab.setup();
   } catch (const UsageError&) {
@@ -36,7 +36,7 @@ int run(PreflightCommand& options, const Invocation& invocation) {
     options.checks.server_error = error.what();
   }
   const auto result = experiment::run_preflight(options.checks, invocation.command_line, invocation.stop);
-  publish(options.json, results::to_json(result), report::preflight_text(result));
+  options.output.publish(results::to_json(result), report::preflight_text(result));
   if (!result.complete) return kInterrupted;
   return result.passes ? kOk : kFailed;
 }
@@ -47,7 +47,7 @@ Command add_preflight(CLI::App& parent) {
   auto* command = parent.add_subcommand("preflight", "Whether this machine has what a measurement needs, and what to do if not");
   auto options = std::make_shared<PreflightCommand>();
   add_repetitions_option(*command, options->checks.lookups, "transport", 1000);
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   options->lab.add_to(*command);
   command->footer(
       "Examples:\n"

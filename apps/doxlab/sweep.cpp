@@ -12,6 +12,7 @@
 #include "lab_arguments.hpp"
 #include "report/sweep.hpp"
 #include "files.hpp"
+#include "output.hpp"
 
 namespace doxlab::app {
 namespace {
@@ -170,7 +171,8 @@ int run(const SweepOptions& options, const Invocation& invocation) {
   const auto result = summary.run();
   if (!options.json.empty()) write_output(options.json, results::to_json(result));
   if (!options.csv.empty()) write_output(options.csv, report::sweep_csv(result));
-  std::print(options.json == "-" || options.csv == "-" ? stderr : stdout, "{}", report::sweep_text(result));
+  std::FILE* const stream = options.json == "-" || options.csv == "-" ? stderr : stdout;
+  std::print(stream, "{}", report::sweep_text(result).render(style_of(stream)));
   if (!complete) {
     if (file) std::println(stderr, "interrupted; the same command goes on");
     return kInterrupted;

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "experiment/warm.hpp"
 #include "files.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/warm.hpp"
 
@@ -13,14 +14,14 @@ namespace {
 struct WarmOptions {
   LabOptions lab;
   std::size_t repetitions = 5;
-  std::string json;
+  Output output;
 };
 
 int run(const WarmOptions& options, const Invocation& invocation) {
-  check_output(options.json);
+  options.output.check();
   const auto result = experiment::run_warm(options.lab.setup(), options.repetitions, invocation.command_line,
                                            show_progress, invocation.stop);
-  publish(options.json, results::to_json(result), report::warm_text(result));
+  options.output.publish(results::to_json(result), report::warm_text(result));
   if (!result.complete) return kInterrupted;
   for (const auto& one : result.cases)
     for (const auto& [name, summary] : one.run.results)
@@ -34,7 +35,7 @@ Command add_warm(CLI::App& parent) {
   auto* command = parent.add_subcommand("warm", "Lookups by what they start from: open connection, ticket, 0-RTT, token, Fast Open");
   auto options = std::make_shared<WarmOptions>();
   add_repetitions_option(*command, options->repetitions, "transport and case", 100000);
-  add_json_option(*command, options->json);
+  options->output.add_to(*command);
   options->lab.add_to(*command);
   command->footer(
       "Examples:\n"

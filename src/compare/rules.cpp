@@ -7,9 +7,7 @@
 #include <format>
 #include <span>
 
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.hpp>
-
+#include "base/toml.hpp"
 #include "compare/quantity.hpp"
 
 namespace doxlab::compare {

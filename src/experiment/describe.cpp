@@ -62,8 +62,11 @@ results::LinkSettings describe(const link::Impairments& impairments) {
   out.duplicate_percent = impairments.duplicate_probability * 100;
   out.corrupt_percent = impairments.corrupt_probability * 100;
   out.reorder_percent = impairments.reorder_probability * 100;
+  for (const auto& event : impairments.script)
+    if (event.every_sample && event.action == link::Scripted::Action::Drop)
+      out.dropped.push_back(std::format("{}/{}", link::to_string(event.place.direction), event.place.index));
   out.mtu = impairments.mtu;
-  out.path_mtu = impairments.path_mtu > 0 ? impairments.path_mtu : impairments.mtu;
+  out.path_mtu = impairments.path_mtu;
   out.rate_bps = impairments.bottleneck_rate_bps;
   out.queue_bytes = impairments.queue_limit_bytes;
   out.seed = impairments.seed;

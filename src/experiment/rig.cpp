@@ -368,7 +368,13 @@ bool Rig::run(std::span<const Task> tasks, const Pace& pace, const std::function
     state->arrived.notify_one();
   });
   std::size_t remaining = tasks.size();
+  // Also while lookups come back: those that a server's end has refused do so at once.
+  auto next_look = monotonic_now() + kLookAfterServer;
   while (remaining > 0) {
+    if (state->foreign && monotonic_now() >= next_look) {
+      state->foreign->check_that_it_runs();
+      next_look = monotonic_now() + kLookAfterServer;
+    }
     std::unique_lock lock(state->mutex);
     const auto is_due = [&] { return !state->finished.empty() || stop.stop_requested(); };
     while (!state->arrived.wait_for(lock, kLookAfterServer, is_due))
@@ -380,7 +386,10 @@ bool Rig::run(std::span<const Task> tasks, const Pace& pace, const std::function
     --remaining;
     on_sample(std::move(sample));
   }
-  if (remaining == 0) return true;
+  if (remaining == 0) {
+    if (state->foreign) state->foreign->check_that_it_runs();
+    return true;
+  }
   std::promise<void> dropped;
   asio::post(state->client_io, [state, &dropped] {
     ++state->generation;

@@ -5,9 +5,7 @@
 #include <cctype>
 #include <format>
 
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.hpp>
-
+#include "base/toml.hpp"
 #include "lab/subject_texts.hpp"
 
 namespace doxlab::lab {

@@ -105,6 +105,9 @@ void SubjectProcess::start_in_folder(const Subject& subject, SubjectValues& valu
   std::string folder;
   if (const auto made = net::make_private_folder()) {
     folder = *made;
+    // Those of the machine cannot be reached from the lab: a program that looks its own name up would wait for them.
+    write_file(folder + "/resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n");
+    static_cast<void>(net::show_file_at("/etc/resolv.conf", folder + "/resolv.conf"));
   } else {
     folder = (std::filesystem::temp_directory_path() / "doxlab-subject-XXXXXX").string();
     if (::mkdtemp(folder.data()) == nullptr) net::throw_errno("make a temporary folder");

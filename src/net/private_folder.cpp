@@ -28,4 +28,9 @@ Result<std::string> make_private_folder() {
   return step_failed("mount a file system in memory");
 }
 
+Result<void> show_file_at(const std::string& target, const std::string& source) {
+  if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND, nullptr) == 0) return {};
+  return fail(std::format("show {} at {}: {}", source, target, std::strerror(errno)));
+}
+
 }  // namespace doxlab::net

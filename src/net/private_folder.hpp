@@ -13,4 +13,8 @@ namespace doxlab::net {
 /// Errors: which step failed, and why.
 Result<std::string> make_private_folder();
 
+/// After make_private_folder(): the calling thread and its later children see the file `source` at `target`, which
+/// must exist. Errors: why not.
+Result<void> show_file_at(const std::string& target, const std::string& source);
+
 }  // namespace doxlab::net

@@ -83,7 +83,7 @@ using Values = std::map<std::string, double>;  // by cause or owner
 
 /// The table with a row of `values` for each transport, columns without any left out; `last` are the titles and values
 /// behind.
-std::string grouped_table(const std::map<std::string, Accounted>& all, std::span<const Group> groups,
+Table grouped_table(const std::map<std::string, Accounted>& all, std::span<const Group> groups,
                           std::string_view Group::*title, int decimals, auto values_of, auto last_of) {
   std::vector<std::string_view> titles;
   std::map<std::string, std::map<std::string_view, double>> rows;
@@ -116,13 +116,7 @@ std::string grouped_table(const std::map<std::string, Accounted>& all, std::span
     for (const auto& [title_there, value] : last_of(all.at(name).accounting)) cells.push_back(value);
     table.add_row(std::move(cells));
   }
-  return table.to_text();
-}
-
-/// Code points, as no line holds wide or combining characters.
-std::size_t width_of(std::string_view text) {
-  const auto line = text.substr(0, text.find('\n'));
-  return static_cast<std::size_t>(std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; }));
+  return table;
 }
 
 template <class Run>
@@ -139,7 +133,7 @@ std::map<std::string, Accounted> accounted_of(const Run& run) {
 std::map<std::string, Accounted> accounted(const results::PacketsRun& run) { return accounted_of(run); }
 std::map<std::string, Accounted> accounted(const results::LossRun& run) { return accounted_of(run); }
 
-std::string time_text(const std::map<std::string, Accounted>& all) {
+Document time_text(const std::map<std::string, Accounted>& all) {
   if (std::ranges::none_of(all, [](const auto& one) { return one.second.accounting.answered > 0; })) return {};
   const auto values = [](const results::Accounting& accounting) {
     Values out;
@@ -152,11 +146,11 @@ std::string time_text(const std::map<std::string, Accounted>& all) {
     return std::vector<std::pair<std::string, std::string>>{{"sum", std::format("{:.1f}", sum)}};
   };
   auto table = grouped_table(all, kCauses, &Group::title, 1, values, last);
-  if (width_of(table) > kWidest) table = grouped_table(all, kCauses, &Group::coarse, 1, values, last);
-  return "Where the time goes: mean ms of the answered lookups\n" + table;
+  if (table.width() > kWidest) table = grouped_table(all, kCauses, &Group::coarse, 1, values, last);
+  return "Where the time goes: mean ms of the answered lookups\n" + Document(table);
 }
 
-std::string bytes_text(const std::map<std::string, Accounted>& all) {
+Document bytes_text(const std::map<std::string, Accounted>& all) {
   if (all.empty()) return {};
   const auto values = [](const results::Accounting& accounting) {
     Values out;
@@ -169,10 +163,10 @@ std::string bytes_text(const std::map<std::string, Accounted>& all) {
     return std::vector<std::pair<std::string, std::string>>{{"total", std::format("{:.0f}", sum)}};
   };
   return "Where the bytes go: mean IP bytes until the answer, both directions\n" +
-         grouped_table(all, kOwners, &Group::title, 0, values, last);
+         Document(grouped_table(all, kOwners, &Group::title, 0, values, last));
 }
 
-std::string findings_text(const std::map<std::string, Accounted>& all) {
+Document findings_text(const std::map<std::string, Accounted>& all) {
   std::string out;
   for (const auto* name : in_order(all)) {
     const auto& [transport, accounting] = all.at(name);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "report/document.hpp"
 #include "results/accounting.hpp"
 #include "results/loss.hpp"
 #include "results/run.hpp"
@@ -21,11 +22,11 @@ std::map<std::string, Accounted> accounted(const results::PacketsRun& run);
 std::map<std::string, Accounted> accounted(const results::LossRun& run);
 
 /// Means over the answered lookups, a column for each kind of cause that occurs. Empty without any.
-std::string time_text(const std::map<std::string, Accounted>& all);
+Document time_text(const std::map<std::string, Accounted>& all);
 /// Means over all lookups until the answer, a column for each kind of owner.
-std::string bytes_text(const std::map<std::string, Accounted>& all);
+Document bytes_text(const std::map<std::string, Accounted>& all);
 /// A line for each finding of a transport with the lookups that have it, then the lookups with unexplained time.
-std::string findings_text(const std::map<std::string, Accounted>& all);
+Document findings_text(const std::map<std::string, Accounted>& all);
 
 /// A finding in a few words: "Retry cost a round trip". The name itself if it is of a newer doxlab.
 std::string finding_words(std::string_view finding);

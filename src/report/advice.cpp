@@ -70,9 +70,9 @@ std::string gain(const Advice& advice) {
 }
 
 /// The advice on one finding of one transport.
-std::string of_finding(std::span<const Advice* const> changes, double timeout_s, std::string_view transport) {
+Document of_finding(std::span<const Advice* const> changes, double timeout_s, std::string_view transport) {
   const auto& first = *changes.front();
-  auto out = std::format("{}: {}, {} of {} lookups{}\n  {}\n", transport, first.finding, first.lookups, first.of,
+  Document out = std::format("{}: {}, {} of {} lookups{}\n  {}\n", transport, first.finding, first.lookups, first.of,
                          first.found_on_clean_path ? " on a clean path" : " under loss", first.sentence);
   using enum Table::Align;
   Table table({{"", Left}, {"round trips", Right}, {"bytes", Right}, {"ms", Right}, {"change, paired", Right}, {"p99 ms under loss", Right},
@@ -93,12 +93,12 @@ std::string of_finding(std::span<const Advice* const> changes, double timeout_s,
     has_rows = true;
     lines += std::format("  {} ({}): {}\n", advice->options, advice->change, gain(*advice));
   }
-  if (has_rows) out += "\n" + table.to_text() + "\n";
+  if (has_rows) out += "\n" + Document(table) + "\n";
   return out + lines + "\n";
 }
 
-std::string all_advice(const results::AdviceRun& run) {
-  std::string out;
+Document all_advice(const results::AdviceRun& run) {
+  Document out;
   for (const auto* name : in_order(run.before)) {
     std::vector<const Advice*> mine;
     for (const auto& advice : run.advice)
@@ -117,7 +117,7 @@ std::string all_advice(const results::AdviceRun& run) {
   return out;
 }
 
-std::string headroom_table(const results::AdviceRun& run) {
+Document headroom_table(const results::AdviceRun& run) {
   if (run.headroom.empty()) return "";
   using enum Table::Align;
   Table table({{"transport", Left}, {"limit on the server's first flight", Left}, {"bytes sent", Right}, {"allowed", Right}, {"headroom", Right}});
@@ -125,13 +125,13 @@ std::string headroom_table(const results::AdviceRun& run) {
     table.add_row({one.transport,
                    one.limit == "amplification" ? "three times what it received (RFC 9000)" : "initial congestion window (RFC 6928)",
                    std::to_string(one.flight), std::to_string(one.allowed), std::format("{:+}", one.headroom)});
-  return table.to_text() + "\nHeadroom: bytes that the chain may grow by before it costs a round trip; negative: what is too much.\n";
+  return Document(table) + "\nHeadroom: bytes that the chain may grow by before it costs a round trip; negative: what is too much.\n";
 }
 
 }  // namespace
 
-std::string advice_text(const results::AdviceRun& run) {
-  auto out = std::format("Advice on lookups of {} {}: {:g} ms each way, chain {} bytes, {} start; {} lookups on a clean path", run.endpoints.qname,
+Document advice_text(const results::AdviceRun& run) {
+  Document out = std::format("Advice on lookups of {} {}: {:g} ms each way, chain {} bytes, {} start; {} lookups on a clean path", run.endpoints.qname,
                          run.endpoints.qtype, run.link.one_way_delay_ms, run.endpoints.chain_bytes, run.endpoints.start, run.repetitions_clean);
   out += run.repetitions_loss > 0 ? std::format(", {} with {:g}% loss each way{}, seed {}\n\n", run.repetitions_loss, run.link.loss_percent,
                                                 run.link.burst.empty() ? "" : " in bursts", run.link.seed)

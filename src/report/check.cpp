@@ -5,7 +5,7 @@
 
 namespace doxlab::report {
 
-std::string check_text(const results::CheckRun& run, bool all) {
+Document check_text(const results::CheckRun& run, bool all) {
   std::string out;
   for (const auto& it : run.assertions) {
     if (it.holds && !all) continue;

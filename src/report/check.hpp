@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "report/document.hpp"
 #include "results/check.hpp"
 
 namespace doxlab::report {
 
 /// One line for each assertion that does not hold, with the evidence, and a count. With `all` also those that hold.
-std::string check_text(const results::CheckRun& run, bool all);
+Document check_text(const results::CheckRun& run, bool all);
 
 }  // namespace doxlab::report

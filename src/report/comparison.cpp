@@ -32,7 +32,7 @@ std::string names(const std::vector<std::string>& all) {
   return out;
 }
 
-std::string table_of(const results::ComparedExperiment& experiment, bool all) {
+Table table_of(const results::ComparedExperiment& experiment, bool all) {
   using enum Table::Align;
   Table table({{"transport", Left}, {"quantity", Left}, {"A", Right}, {"B", Right}, {"B - A", Right}, {"95% interval", Right}, {"B is", Left}});
   for (const auto* name : in_order(experiment.results)) {
@@ -45,32 +45,32 @@ std::string table_of(const results::ComparedExperiment& experiment, bool all) {
                      it.delta ? amount(it.delta, it.unit, true) : "-", interval(it), it.verdict});
     }
   }
-  return table.to_text();
+  return table;
 }
 
-std::string experiment_text(const results::ComparedExperiment& experiment, bool all) {
-  std::string out = std::format("== {} ==\n\n", experiment.experiment);
+Document experiment_text(const results::ComparedExperiment& experiment, bool all) {
+  Document out = std::format("== {} ==\n\n", experiment.experiment);
   if (!experiment.obstacles.empty()) {
     out += "NOT COMPARABLE: they were not measured under the same conditions\n";
     for (const auto& obstacle : experiment.obstacles) out += std::format("  {}\n", obstacle);
-    return out + '\n';
+    return out + "\n";
   }
   if (!experiment.changes.empty()) {
     out += "What differs:\n";
     for (const auto& change : experiment.changes) out += std::format("  {}\n", change);
-    out += '\n';
+    out += "\n";
   }
   for (const auto& warning : experiment.warnings) out += std::format("WARNING: {}\n", warning);
   out += table_of(experiment, all);
   if (!experiment.only_in_a.empty()) out += std::format("Only in A: {}\n", names(experiment.only_in_a));
   if (!experiment.only_in_b.empty()) out += std::format("Only in B: {}\n", names(experiment.only_in_b));
-  return out + '\n';
+  return out + "\n";
 }
 
 }  // namespace
 
-std::string comparison_text(const results::Comparison& comparison, bool all) {
-  std::string out = std::format("A: {}  ({}, {})\nB: {}  ({}, {})\n\n", comparison.a, comparison.a_command_line, comparison.a_started,
+Document comparison_text(const results::Comparison& comparison, bool all) {
+  Document out = std::format("A: {}  ({}, {})\nB: {}  ({}, {})\n\n", comparison.a, comparison.a_command_line, comparison.a_started,
                                 comparison.b, comparison.b_command_line, comparison.b_started);
   for (const auto& experiment : comparison.experiments) out += experiment_text(experiment, all);
   if (!comparison.only_in_a.empty()) out += std::format("Experiments only in A: {}\n", names(comparison.only_in_a));

@@ -54,7 +54,7 @@ std::string reference_text(const DropmapSummary& summary) {
                      r.round_trips.value_or(0), r.pkts_c2s, r.pkts_s2c);
 }
 
-std::string rows_text(const DropmapSummary& summary) {
+Document rows_text(const DropmapSummary& summary) {
   using enum Table::Align;
   Table table({{"packet", Left},
                {"sent ms", Right},
@@ -68,11 +68,11 @@ std::string rows_text(const DropmapSummary& summary) {
     table.add_row({name_of(packet), std::format("{:.1f}", packet.sent_ms), std::to_string(packet.ip_bytes), cost(row),
                    row.round_trips ? std::to_string(*row.round_trips) : "-", shortened(packet.carried), recovered(row)});
   }
-  return table.to_text();
+  return Document(table);
 }
 
 /// The dearest pairs; all of them are in the JSON.
-std::string pairs_text(const DropmapSummary& summary) {
+Document pairs_text(const DropmapSummary& summary) {
   constexpr std::size_t kShown = 10;
   if (summary.pairs.empty()) return {};
   auto sorted = summary.pairs;
@@ -85,8 +85,7 @@ std::string pairs_text(const DropmapSummary& summary) {
     if (row.lost_ms)  // the others are those above
       table.add_row({name_of(row.packets[0]), name_of(row.packets[1]), cost(row),
                      std::format("{} | {}", shortened(row.packets[0].carried), shortened(row.packets[1].carried))});
-  return std::format("\nOf {} pairs {} had no answer; the dearest of the others:\n{}", summary.pairs.size(), died,
-                     table.to_text());
+  return std::format("\nOf {} pairs {} had no answer; the dearest of the others:\n", summary.pairs.size(), died) + Document(table);
 }
 
 std::string expected_ms(const results::ExpectedQuantile& q, double timeout_s) {
@@ -97,7 +96,7 @@ std::string expected_ms(const results::ExpectedQuantile& q, double timeout_s) {
   return low == high ? low : std::format("{} to {}", low, high);
 }
 
-std::string expected_text(const results::DropmapRun& run) {
+Document expected_text(const results::DropmapRun& run) {
   using enum Table::Align;
   std::vector<Table::Column> columns = {{"transport", Left}, {"no loss", Right}, {"one", Right}, {"two", Right},
                                         {"not explained", Right}};
@@ -130,8 +129,8 @@ std::string expected_text(const results::DropmapRun& run) {
     table.add_row(row);
   }
   if (!has_any) return {};
-  std::string out = std::format("\nWhat follows for lookups that lose {:g}% of their packets each way, independently:\n", loss);
-  out += table.to_text();
+  Document out = std::format("\nWhat follows for lookups that lose {:g}% of their packets each way, independently:\n", loss);
+  out += table;
   out += "A range: the quantile depends on lookups with more losses than the map has, or on rows that are missing.\n";
   if (!run.measured_from.empty()) out += std::format("Measured: {}\n", run.measured_from);
   return out;
@@ -139,8 +138,8 @@ std::string expected_text(const results::DropmapRun& run) {
 
 }  // namespace
 
-std::string dropmap_text(const results::DropmapRun& run) {
-  std::string out = std::format(
+Document dropmap_text(const results::DropmapRun& run) {
+  Document out = std::format(
       "Each packet of a lookup {} in turn: {:g} ms each way, median of {} lookups a row against lookups without any event\n",
       event_done(run), run.link.one_way_delay_ms, run.repetitions);
   out += server_line(run.endpoints);

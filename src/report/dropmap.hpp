@@ -3,10 +3,11 @@
 
 #include <string>
 
+#include "report/document.hpp"
 #include "results/dropmap.hpp"
 
 namespace doxlab::report {
 
-std::string dropmap_text(const results::DropmapRun& run);
+Document dropmap_text(const results::DropmapRun& run);
 
 }  // namespace doxlab::report

@@ -22,7 +22,7 @@ std::string numbers(const std::vector<std::uint32_t>& packets) {
   return out;
 }
 
-std::string packets_text(const results::Explanation& explanation) {
+Document packets_text(const results::Explanation& explanation) {
   Table table({{"packet", Right}, {"sent ms", Right}, {"", Left}, {"arrived ms", Right}, {"IP bytes", Right}, {"what it carried", Left}});
   for (std::size_t i = 0; i < explanation.packets.size(); ++i) {
     const auto& packet = explanation.packets[i];
@@ -30,10 +30,10 @@ std::string packets_text(const results::Explanation& explanation) {
                    packet.fate != "delivered" ? packet.fate : packet.delivered_ms ? milliseconds(*packet.delivered_ms) : "-",
                    std::format("{}", packet.ip_bytes), packet.carried});
   }
-  return table.to_text();
+  return Document(table);
 }
 
-std::string time_text(const results::Explanation& explanation) {
+Document time_text(const results::Explanation& explanation) {
   Table table({{"from ms", Right}, {"ms", Right}, {"where", Left}, {"cause", Left}, {"packets", Left}});
   double sum = 0;
   for (const auto& span : explanation.spans) {
@@ -41,10 +41,10 @@ std::string time_text(const results::Explanation& explanation) {
     table.add_row({milliseconds(span.begin_ms), milliseconds(span.ms), where, span.name, numbers(span.packets)});
     sum += span.ms;
   }
-  return table.to_text() + std::format("Sum {:.3f} ms, start to answer.\n", sum);
+  return Document(table) + std::format("Sum {:.3f} ms, start to answer.\n", sum);
 }
 
-std::string bytes_text(const results::Explanation& explanation) {
+Document bytes_text(const results::Explanation& explanation) {
   Table table({{"owner", Left}, {"to server", Right}, {"to client", Right}, {"after the answer", Right}, {"sent again", Right}});
   std::vector<std::pair<std::string, results::OwnedBytes>> rows(explanation.ledger.begin(), explanation.ledger.end());
   const auto total_of = [](const results::OwnedBytes& owned) { return owned.c2s + owned.s2c + owned.after_c2s + owned.after_s2c; };
@@ -64,7 +64,7 @@ std::string bytes_text(const results::Explanation& explanation) {
     sum.repeated += owned.repeated;
   }
   add_row("sum", sum);
-  return table.to_text();
+  return Document(table);
 }
 
 std::string headline(const results::Explanation& explanation) {
@@ -84,8 +84,8 @@ std::string headline(const results::Explanation& explanation) {
 
 }  // namespace
 
-std::string explanation_text(const results::Explanation& explanation) {
-  std::string out = headline(explanation);
+Document explanation_text(const results::Explanation& explanation) {
+  Document out = headline(explanation);
   if (!explanation.is_whole) out += std::format("Partial: {}\n", explanation.caveat);
   for (const auto& found : explanation.findings)
     out += std::format("* {} (packets {})\n", found.sentence, numbers(found.packets));

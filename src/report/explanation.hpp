@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "report/document.hpp"
 #include "results/explanation.hpp"
 
 namespace doxlab::report {
 
 /// Lines of at most 140 columns or so, the longest being those of packets.
-std::string explanation_text(const results::Explanation& explanation);
+Document explanation_text(const results::Explanation& explanation);
 
 }  // namespace doxlab::report

@@ -1,26 +1,59 @@
 #include "report/loss.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <format>
+#include <map>
+#include <vector>
 
 #include "report/accounting.hpp"
 #include "report/order.hpp"
 #include "report/quantile.hpp"
 #include "report/mtu.hpp"
 #include "report/server_line.hpp"
+#include "report/spark.hpp"
 #include "report/table.hpp"
 #include "report/unusual_answers.hpp"
 
 namespace doxlab::report {
-std::string loss_text(const results::LossRun& run) {
+namespace {
+
+/// How the times of the answered lookups are spread; empty if the samples are in a file of their own.
+Document distributions(const results::LossRun& run) {
+  std::map<std::string, std::vector<double>> times;
+  double low = run.endpoints.timeout_s * 1000, high = 0;
+  for (const auto& sample : run.samples) {
+    if (sample.disturbed || !sample.ms) continue;
+    times[sample.transport].push_back(*sample.ms);
+    low = std::min(low, *sample.ms);
+    high = std::max(high, *sample.ms);
+  }
+  if (times.empty() || !(low > 0) || !(high > low)) return {};
+  constexpr std::size_t kCells = 48;
+  const auto left = std::format("{:.0f} ms", low), right = std::format("{:.0f} ms", high);
+  const auto middle = std::format("{:.0f}", std::sqrt(low * high));
+  const auto gap = [](std::size_t begin, std::size_t end) { return std::string(end > begin ? end - begin : 1, ' '); };
+  auto scale = left + gap(left.size(), kCells / 2 - middle.size() / 2) + middle;
+  scale += gap(scale.size(), kCells - right.size()) + right;
+  Table table({{"transport", Table::Align::Left}, {scale, Table::Align::Left}});
+  for (const auto* name : in_order(run.results))
+    if (const auto found = times.find(name); found != times.end())
+      table.add_row({run.results.at(name).transport, spark(found->second, low, high, kCells)});
+  return "\nAnswered lookups by ms, on a logarithmic scale (heights: square root of the count)\n" + Document(table);
+}
+
+}  // namespace
+
+Document loss_text(const results::LossRun& run) {
   const auto& link = run.link;
-  std::string out =
+  Document out =
       std::format("Cold lookups of {} {} over {}: {:g} ms each way, {}, loss {:g}% each way{}, seed {}\n", run.endpoints.qname,
                   run.endpoints.qtype, run.endpoints.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms, mtu_text(link),
                   link.loss_percent, link.burst.empty() ? "" : " in bursts (" + link.burst + ")", link.seed);
   out += server_line(run.endpoints);
   if (run.shard) out += std::format("Shard {}/{}: part of {} lookups for each transport\n", run.shard->index, run.shard->of, run.repetitions);
   if (!run.parts.empty()) out += std::format("Merged from {} parts\n", run.parts.size());
-  out += '\n';
+  out += "\n";
   using enum Table::Align;
   std::vector<Table::Column> columns = {{"transport", Left}, {"answered", Right}, {"no answer", Right}};
   for (const char* title : {"p50", "p75", "p90", "p95", "p99", "p99.9", "max", "mean"}) columns.push_back({title, Right});
@@ -40,11 +73,12 @@ std::string loss_text(const results::LossRun& run) {
                     std::format("{:.2f}% to {:.2f}%", s.no_answer_low * 100, s.no_answer_high * 100)});
     disturbed = disturbed || s.disturbed > 0;
   }
-  out += table.to_text();
+  out += table;
   out += std::format("\nms from start to answer; [95% interval], exact and free of assumptions on the distribution. Lookups without an\n"
                      "answer within {:g} s count as longer than every other; max and mean are of the answered.\n\n",
                      run.endpoints.timeout_s);
-  out += shares.to_text();
+  out += shares;
+  out += distributions(run);
   const auto taken_apart = accounted(run);
   for (const auto& part : {time_text(taken_apart), findings_text(taken_apart)})
     if (!part.empty()) out += "\n" + part;

@@ -1,5 +1,5 @@
 #pragma once
-/// What a report says of the largest packets.
+/// What a report says of packets that do not fit, or are lost whatever the luck.
 
 #include <format>
 #include <string>
@@ -8,10 +8,12 @@
 
 namespace doxlab::report {
 
-/// "MTU 1500", or "MTU 1500 (1300 on the way)" if the path carries less than the interfaces.
+/// "MTU 1500", "MTU 1500 (1300 on the way), without s2c/1".
 inline std::string mtu_text(const results::LinkSettings& link) {
-  if (link.path_mtu == 0 || link.path_mtu == link.mtu) return std::format("MTU {}", link.mtu);
-  return std::format("MTU {} ({} on the way)", link.mtu, link.path_mtu);
+  auto out = std::format("MTU {}", link.mtu);
+  if (link.path_mtu > 0) out += std::format(" ({} on the way)", link.path_mtu);
+  for (std::size_t i = 0; i < link.dropped.size(); ++i) out += (i == 0 ? ", without " : " and ") + link.dropped[i];
+  return out;
 }
 
 }  // namespace doxlab::report

@@ -56,10 +56,10 @@ std::string unusual_answers(const results::PacketsRun& run) {
 
 }  // namespace
 
-std::string packets_text(const results::PacketsRun& run) {
+Document packets_text(const results::PacketsRun& run) {
   const auto& link = run.link;
   const auto& ends = run.endpoints;
-  std::string out = std::format("One cold lookup of {} {} over {}: {:g} ms each way, {}, loss {:g}% each way, seed {}\n",
+  Document out = std::format("One cold lookup of {} {} over {}: {:g} ms each way, {}, loss {:g}% each way, seed {}\n",
                                 ends.qname, ends.qtype, ends.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms,
                                 mtu_text(link), link.loss_percent, link.seed);
   out += server_line(ends);
@@ -90,7 +90,7 @@ std::string packets_text(const results::PacketsRun& run) {
                    std::to_string(s.bytes_c2s), std::to_string(s.bytes_s2c), std::to_string(s.bytes_total),
                    std::to_string(s.flights)});
   }
-  out += table.to_text();
+  out += table;
   out += std::format("\nMedians. The link delivered {} packets {:.0f} µs late at the median, {:.0f} µs at p99, {:.0f} µs at most{}.\n",
                      run.precision.packets, run.precision.p50_us, run.precision.p99_us, run.precision.max_us,
                      run.precision.real_time_priority ? "" : " (no real-time priority)");

@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "report/document.hpp"
 #include "results/run.hpp"
 
 namespace doxlab::report {
 
 /// The table of transports with what it was measured on, and warnings where the figures need care.
-std::string packets_text(const results::PacketsRun& run);
+Document packets_text(const results::PacketsRun& run);
 
 }  // namespace doxlab::report

@@ -19,7 +19,7 @@ std::string paired(const results::PqComparison& c) {
   return std::format("{:+.1f} [{:+.1f}, {:+.1f}]", *c.delta_ms, *c.delta_ms_low, *c.delta_ms_high);
 }
 
-std::string comparison(const results::PqRun& run) {
+Document comparison(const results::PqRun& run) {
   using enum Table::Align;
   Table table({{"transport", Left}, {"bytes c→s", Right}, {"was", Right}, {"s→c", Right}, {"was", Right}, {"delta", Right},
                {"round trips", Right}, {"was", Right}, {"ms", Right}, {"was", Right}, {"delta ms, paired", Right}});
@@ -29,10 +29,10 @@ std::string comparison(const results::PqRun& run) {
                    count(c.pq_round_trips), count(c.cl_round_trips), ms(c.pq_ms), ms(c.cl_ms), paired(c)});
   }
   const auto& first = run.results.begin()->second;
-  return std::format("{} against {} (\"was\")\n\n{}\n", first.pq_group, first.cl_group, table.to_text());
+  return std::format("{} against {} (\"was\")\n\n", first.pq_group, first.cl_group) + Document(table) + "\n";
 }
 
-std::string all_cases(const results::PqRun& run) {
+Document all_cases(const results::PqRun& run) {
   using enum Table::Align;
   Table table({{"key exchange", Left}, {"transport", Left}, {"answered", Right}, {"ms", Right}, {"round trips", Right},
                {"bytes c→s", Right}, {"s→c", Right}, {"total", Right}, {"flights", Right}});
@@ -49,13 +49,13 @@ std::string all_cases(const results::PqRun& run) {
                      std::to_string(s.bytes_s2c), std::to_string(s.bytes_total), std::to_string(s.flights)});
     }
   }
-  return table.to_text();
+  return Document(table);
 }
 
 }  // namespace
 
-std::string pq_text(const results::PqRun& run) {
-  std::string out = std::format(
+Document pq_text(const results::PqRun& run) {
+  Document out = std::format(
       "Key exchange of one cold lookup of {} {}: {:g} ms each way, loss {:g}% each way, chain {} bytes, {} lookups each\n\n",
       run.endpoints.qname, run.endpoints.qtype, run.link.one_way_delay_ms, run.link.loss_percent, run.endpoints.chain_bytes,
       run.repetitions);

@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "report/document.hpp"
 #include "results/pq.hpp"
 
 namespace doxlab::report {
 
 /// The comparison of post-quantum with classical, then every case, ending in '\n'.
-std::string pq_text(const results::PqRun& run);
+Document pq_text(const results::PqRun& run);
 
 }  // namespace doxlab::report

@@ -1,3 +1,4 @@
+#include "report/csv.hpp"
 #include "report/sweep.hpp"
 
 #include <algorithm>
@@ -57,14 +58,6 @@ std::string cells_where(const results::SweepRun& run, Predicate predicate) {
   return out;
 }
 
-/// Quoted where RFC 4180 asks for it.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
 template <class T>
 std::string csv_number(const std::optional<T>& value) {
   return value ? std::format("{}", *value) : std::string();
@@ -72,9 +65,9 @@ std::string csv_number(const std::optional<T>& value) {
 
 }  // namespace
 
-std::string sweep_text(const results::SweepRun& run) {
+Document sweep_text(const results::SweepRun& run) {
   const auto& header = run.header;
-  std::string out = std::format("{}: {} cold lookups for each transport in each of {} cells",
+  Document out = std::format("{}: {} cold lookups for each transport in each of {} cells",
                                 grid_text(header), header.repetitions, run.cells);
   if (header.shard) out += std::format(" (shard {}/{})", header.shard->index, header.shard->of);
   out += std::format("\nIn all cells: {}\n\n", fixed_text(header));
@@ -101,7 +94,7 @@ std::string sweep_text(const results::SweepRun& run) {
     table.add_row(std::move(cells));
     disturbed += row.latency.disturbed;
   }
-  out += table.to_text();
+  out += table;
   out += std::format(
       "\nms from start to answer; [95% interval], exact and free of assumptions on the distribution. Lookups "
       "without an answer\n"

@@ -3,12 +3,13 @@
 
 #include <string>
 
+#include "report/document.hpp"
 #include "results/sweep.hpp"
 
 namespace doxlab::report {
 
 /// One row a cell and transport, then what needs care.
-std::string sweep_text(const results::SweepRun& run);
+Document sweep_text(const results::SweepRun& run);
 
 /// The same rows, one header line, values separated by commas (RFC 4180): a column for each axis of the grid,
 /// then transport, n, no answer and its share, round trips, packets, bytes, and p50 to p99 with the ends of

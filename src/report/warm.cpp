@@ -10,7 +10,7 @@ namespace {
 
 /// One figure of every transport and case, "-" where a case does not concern a transport.
 template <class Figure>
-std::string matrix(const results::WarmRun& run, Figure figure) {
+Document matrix(const results::WarmRun& run, Figure figure) {
   std::vector<Table::Column> columns = {{"transport", Table::Align::Left}};
   for (const auto& one : run.cases) columns.push_back({one.name, Table::Align::Right});
   Table table(columns);
@@ -24,15 +24,15 @@ std::string matrix(const results::WarmRun& run, Figure figure) {
     }
     table.add_row(std::move(row));
   }
-  return table.to_text();
+  return Document(table);
 }
 
 }  // namespace
 
-std::string warm_text(const results::WarmRun& run) {
+Document warm_text(const results::WarmRun& run) {
   if (run.cases.empty()) return "Nothing was measured.\n";
   const auto& first = run.cases.front().run;
-  std::string out = std::format("What a lookup of {} {} costs by what it starts from: {:g} ms each way, loss {:g}% each way\n\n",
+  Document out = std::format("What a lookup of {} {} costs by what it starts from: {:g} ms each way, loss {:g}% each way\n\n",
                                 first.endpoints.qname, first.endpoints.qtype, first.link.one_way_delay_ms,
                                 first.link.loss_percent);
   out += "Round trips\n" + matrix(run, [](const results::PacketsSummary& s) {

@@ -9,6 +9,7 @@
 #include "results/pq.hpp"
 #include "results/preflight.hpp"
 #include "results/query.hpp"
+#include "results/repro.hpp"
 #include "results/run.hpp"
 #include "results/study.hpp"
 #include "results/warm.hpp"
@@ -38,6 +39,7 @@ std::string to_json(const DropmapRun& run) { return pretty(run); }
 std::string to_json(const Study& study) { return pretty(study); }
 std::string to_json(const Comparison& comparison) { return pretty(comparison); }
 std::string to_json(const CheckRun& run) { return pretty(run); }
+std::string to_json(const ReproRun& run) { return pretty(run); }
 std::string to_json(const AdviceRun& run) { return pretty(run); }
 std::string to_json(const SweepRun& run) { return pretty(run); }
 std::string to_json(const PreflightRun& run) { return pretty(run); }

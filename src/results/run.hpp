@@ -32,7 +32,8 @@ struct LinkSettings {
   std::string burst;                ///< Gilbert-Elliott "p,r,1-h,1-k" in percent; empty: independent losses
   double duplicate_percent = 0, corrupt_percent = 0, reorder_percent = 0;  ///< each direction
   std::uint64_t mtu = 0;            ///< of the interfaces, IP bytes
-  std::uint64_t path_mtu = 0;       ///< larger packets vanish on the way, IP bytes
+  std::uint64_t path_mtu = 0;       ///< larger packets vanish on the way, IP bytes; 0: none do
+  std::vector<std::string> dropped; ///< of every lookup, "s2c/1": the second packet of the server
   std::uint64_t rate_bps = 0;       ///< 0: unlimited
   std::uint64_t queue_bytes = 0;    ///< 0: unlimited
   std::uint64_t seed = 0;

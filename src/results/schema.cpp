@@ -9,6 +9,7 @@
 #include "results/comparison.hpp"
 #include "results/explanation.hpp"
 #include "results/preflight.hpp"
+#include "results/repro.hpp"
 #include "results/study.hpp"
 
 namespace doxlab::results {
@@ -33,7 +34,9 @@ constexpr std::array kSchemas = {
     NamedSchema{"loss", schema_of<LossRun>},      NamedSchema{"pq", schema_of<PqRun>},
     NamedSchema{"warm", schema_of<WarmRun>},      NamedSchema{"dropmap", schema_of<DropmapRun>},
     NamedSchema{"explain", schema_of<Explanation>}, NamedSchema{"compare", schema_of<Comparison>},
-    NamedSchema{"check", schema_of<CheckRun>},     NamedSchema{"advise", schema_of<AdviceRun>},
+    NamedSchema{"check", schema_of<CheckRun>},
+    NamedSchema{"repro", schema_of<ReproRun>},
+    NamedSchema{"advise", schema_of<AdviceRun>},
     NamedSchema{"preflight", schema_of<PreflightRun>},
 };
 

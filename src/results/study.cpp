@@ -51,6 +51,7 @@ namespace {
 
 Result<Study> read_any(std::string_view json) {
   const std::string text(json);  // with the terminating zero that the reader relies on
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) return fail("line 1, column 1: there is nothing in it");
   const auto kind = read_leniently<KindOfFile>(text);
   if (!kind) return std::unexpected(kind.error());
   if (kind->experiment.empty() || kind->schema_version == 0)
@@ -64,7 +65,7 @@ Result<Study> read_any(std::string_view json) {
   if (kind->experiment == "warm") return alone(text, &Study::warm);
   if (kind->experiment == "loss") return alone(text, &Study::loss);
   if (kind->experiment == "dropmap") return alone(text, &Study::dropmap);
-  return fail(std::format("results of the experiment \"{}\", which is none of a study's", kind->experiment));
+  return fail(std::format("results of the experiment \"{}\"; read are those of suite, packets, pq, warm, loss and dropmap", kind->experiment));
 }
 
 }  // namespace

@@ -54,8 +54,9 @@ Need need_of(const PathPackets& all, std::uint32_t q, std::uint32_t r, bool is_l
   if (came.server_hello) return handshake;
   if (came.is_quic && came.new_handshake && is_beyond_limit(all.dissection, all.packets, all.carried, q, r))
     return Need::AmplificationLimit;
-  // Whatever of its flight answers a ClientHello came with it.
-  if (asked.client_hello && (came.new_handshake || came.repeated)) return handshake;
+  // Whatever of its flight answers a ClientHello came with it, be it the SETTINGS that a server may send at once
+  // (0.5-RTT data, RFC 9001 section 4.1.1).
+  if (asked.client_hello && (came.new_handshake || came.repeated || came.new_data)) return handshake;
   if (came.new_data && !asked.new_data && !asked.repeated) return Need::CongestionWindow;
   if (!came.new_data) return Need::LossRecovery;
   return came.new_handshake ? handshake : Need::Query;

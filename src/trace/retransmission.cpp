@@ -67,9 +67,21 @@ bool may_know_of_later(std::span<const ObservedPacket> packets, std::uint32_t re
   return false;
 }
 
+/// True if `packet` sends in 1-RTT what went in 0-RTT, as after early data was rejected (RFC 9001 section 4.6.2).
+bool is_early_data_again(const Dissection& dissection, std::uint32_t packet, std::uint32_t original) {
+  const auto has = [&](std::uint32_t index, dissect::QuicPacketType type) {
+    const auto& here = dissection.packets[index];
+    for (auto q = here.first_quic_packet; q < here.first_quic_packet + here.quic_packets; ++q)
+      if (dissection.quic_packets[q].type == type) return true;
+    return false;
+  };
+  return has(original, dissect::QuicPacketType::ZeroRtt) && has(packet, dissect::QuicPacketType::OneRtt);
+}
+
 bool was_prompted(const Dissection& dissection, std::span<const ObservedPacket> packets,
                   const std::vector<Carried>& carried, std::uint32_t packet, std::uint32_t original, Duration round_trip) {
   const bool is_tcp = dissection.packets[packet].segment != dissect::kNone;
+  const bool is_early_data = is_early_data_again(dissection, packet, original);
   const auto patience = std::max<Duration>(kReaction, is_tcp ? round_trip / 2 : round_trip / 4);
   for (std::uint32_t i = 0; i < packets.size(); ++i) {
     if (packets[i].direction == packets[packet].direction || !packets[i].delivered ||
@@ -79,6 +91,7 @@ bool was_prompted(const Dissection& dissection, std::span<const ObservedPacket> 
     // A probe or repetition of the peer, to which the end answers at once with what it has.
     if (before <= kReaction && carried[i].ack_eliciting && (carried[i].repeated || !carried[i].new_data || carried[i].retry))
       return true;
+    if (before <= kReaction && is_early_data && carried[i].new_handshake) return true;
     if (before <= kReaction && (carried[i].retry || carried[i].version_negotiation || carried[i].hello_retry_request))
       return true;
     if (before > patience || !carried[i].has_ack) continue;

@@ -58,10 +58,16 @@ INSTANTIATE_TEST_SUITE_P(
                             kWrongUsage,
                             {"--frobnicate"}},
                     Mistake{"DelayIsNoNumber", {"packets", "--delay", "nan"}, kWrongUsage, {"--delay", "nan"}},
+                    Mistake{"DropIsNoPacket", {"packets", "--drop", "s2c:1"}, kWrongUsage, {"--drop s2c:1", "s2c/1"}},
+                    Mistake{"DropIsNoNumber", {"packets", "--drop", "c2s/"}, kWrongUsage, {"--drop c2s/"}},
                     Mistake{"ZoneIsAFolder", {"serve", "--zone", "/tmp"}, kWrongUsage, {"/tmp: a folder"}},
                     Mistake{"CompareWithoutB", {"compare", "/dev/null"}, kWrongUsage, {"B is required"}},
                     Mistake{"CompareOfNoFile", {"compare", "/nonexistent.json", "/nonexistent.json"}, kWrongUsage, {"/nonexistent.json", "No such file"}},
-                    Mistake{"CompareOfNoResults", {"compare", "/dev/null", "/dev/null"}, kFailed, {"/dev/null: line 1"}},
+                    Mistake{"CompareOfNoResults", {"compare", "/dev/null", "/dev/null"}, kFailed, {"/dev/null: line 1", "nothing in it"}},
+                    Mistake{"ReportOfNothing", {"report"}, kWrongUsage, {"RESULTS is required"}},
+                    Mistake{"ReportOfNoFile", {"report", "/nonexistent.json"}, kWrongUsage, {"/nonexistent.json", "No such file"}},
+                    Mistake{"ReportOfAnEmptyFile", {"report", "/dev/null", "-o", "/dev/null"}, kFailed, {"/dev/null", "nothing in it"}},
+                    Mistake{"ReportOfAFolder", {"report", "/tmp"}, kWrongUsage, {"/tmp: a folder"}},
                     Mistake{"CheckWithoutRules", {"check", "/dev/null"}, kWrongUsage, {"--rules is required"}},
                     Mistake{"CheckWithEmptyRules", {"check", "/dev/null", "--rules", "/dev/null"}, kWrongUsage, {"/dev/null", "no [[rule]]"}},
                     Mistake{"SchemaOfNothing", {"schema", "frobnicate"}, kWrongUsage, {"frobnicate"}},
@@ -195,6 +201,50 @@ INSTANTIATE_TEST_SUITE_P(
                             kFailed,
                             {"/nonexistent/root.pem", "No such file"}}),
     testing::PrintToStringParamName());
+
+TEST(CommandLineOf, OutputComesInTheFormatAskedFor) {
+  const auto with = [](const char* format) {
+    const auto run = test::run_program(test::doxlab({"packets", "--only", "do53", "-n", "1", "--format", format}), 60s);
+    EXPECT_EQ(run.status, 0) << run;
+    return run.output;
+  };
+  EXPECT_THAT(with("csv"), testing::StartsWith("transport,n,ms"));
+  EXPECT_THAT(with("markdown"), HasSubstr("\n| Do53 | 1 |"));
+  const auto json = with("json");
+  EXPECT_THAT(json, HasSubstr("\"experiment\": \"packets\""));
+  const auto table = with("table");
+  EXPECT_THAT(table, HasSubstr("\nDo53 "));
+  EXPECT_THAT(table, Not(HasSubstr("\033"))) << "no colours for a pipe";
+}
+
+TEST(CommandLineOf, PacketThatIsToBeLostIsLost) {
+  const auto run = test::run_program(test::doxlab({"explain", "--sample", "dot/0", "--loss", "0", "--drop", "s2c/0"}), 60s);
+  EXPECT_EQ(run.status, 0) << run;
+  EXPECT_THAT(run.output, testing::ContainsRegex("dropped by script +60  SYN-ACK"));
+  EXPECT_THAT(run.output, testing::ContainsRegex("SYN(-ACK)? retransmission"));
+}
+
+TEST(CommandLineOf, ManualPageAndCompletionHaveEveryCommand) {
+  const auto manual = test::run_program(test::doxlab({"man"}), 10s);
+  ASSERT_EQ(manual.status, 0) << manual;
+  const test::TemporaryFolder folder;
+  ASSERT_EQ(test::run_program({"/bin/sh", "-c", std::string(DOXLAB_BINARY) + " completion bash > " + folder.file("doxlab.bash")}, 10s).status, 0);
+  const auto completed = [&](const std::string& words, int at) {
+    const auto script = std::format("source {}; COMP_WORDS=({}); COMP_CWORD={}; _doxlab; echo \"${{COMPREPLY[@]}}\"",
+                                    folder.file("doxlab.bash"), words, at);
+    return test::run_program({"/bin/bash", "-c", script}, 10s).output;
+  };
+  const auto commands = completed("doxlab ''", 1);
+  for (const auto* name : {"packets", "loss", "explain", "dropmap", "advise", "compare", "check", "serve", "man"}) {
+    EXPECT_THAT(manual.output, HasSubstr(std::format("\n.SS {}\n", name)));
+    EXPECT_THAT(commands, HasSubstr(name));
+  }
+  EXPECT_THAT(manual.output, HasSubstr("\\-\\-as\\-published"));
+  EXPECT_THAT(completed("doxlab packets --as", 2), HasSubstr("--as-published"));
+  EXPECT_THAT(completed("doxlab packets --method ''", 3), testing::AllOf(HasSubstr("post"), HasSubstr("get")));
+  for (const auto* shell : {"zsh", "fish"})
+    EXPECT_THAT(test::run_program(test::doxlab({"completion", shell}), 10s).output, HasSubstr("as-published")) << shell;
+}
 
 TEST(CommandLineOf, HelpAndVersionAreNoMistakes) {
   for (const auto& arguments : std::vector<std::vector<std::string>>{

@@ -163,6 +163,20 @@ TEST(Explain, StartsThatAreNotColdAreExplained) {
   }
 }
 
+TEST(Explain, RejectedEarlyDataWaitsForTheHandshakeAndForNoTimer) {
+  for (const auto t : {Transport::Dot, Transport::Doh3, Transport::Doq}) {
+    experiment::Setup setup;
+    setup.start = experiment::Start::EarlyData;
+    setup.reject_early_data = true;
+    const auto analysis = analyse_one(setup, t);
+    ASSERT_TRUE(analysis.causes) << display_name(t);
+    EXPECT_THAT(findings(analysis), Contains(Finding::EarlyDataRejected)) << display_name(t);
+    if (is_stream(t)) EXPECT_THAT(needs(analysis), ElementsAre(Need::TcpHandshake, Need::TlsHandshake, Need::Query));
+    else EXPECT_THAT(needs(analysis), ElementsAre(Need::QuicHandshake, Need::Query)) << display_name(t);
+    for (const auto& [cause, ms] : experiment::causes_ms(analysis)) EXPECT_THAT(cause, Not(testing::StartsWith("pto"))) << display_name(t);
+  }
+}
+
 TEST(Explain, TicketThatIsNeverOfferedIsFound) {
   experiment::Setup setup;
   setup.tickets = 0;

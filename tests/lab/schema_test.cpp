@@ -59,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Written{"loss", {"loss", "-n", "20", "--loss", "5", "--timeout", "3"}},
                     Written{"pq", {"pq", "-n", "1", "--only", "dot,doq"}}, Written{"warm", {"warm", "-n", "1", "--only", "doq"}},
                     Written{"dropmap", {"dropmap", "--only", "doq", "-n", "1"}},
+                    Written{"repro", {"repro", "--find", "--only", "doq", "--subject", "builtin"}},
                     Written{"explain", {"explain", "--sample", "doh3/1", "--loss", "5"}},
                     Written{"advise", {"advise", "--only", "doq", "--retry", "always", "--loss", "0"}}),
     [](const auto& written) { return std::string(written.param.schema); });

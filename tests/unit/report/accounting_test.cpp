@@ -29,7 +29,7 @@ std::size_t widest_line(const std::string& text) {
 TEST(AccountingText, HasColumnsForWhatOccursOnly) {
   const results::Accounting dot{.lookups = 9, .answered = 9,
                                 .causes = causes({{"tcp_handshake", 40}, {"tls_handshake", 40.25}, {"query", 40}, {"client_computing", 2}})};
-  const auto text = time_text({{"dot", {"DoT", dot}}});
+  const auto text = time_text({{"dot", {"DoT", dot}}}).to_text();
   EXPECT_THAT(text, HasSubstr("handshake"));
   EXPECT_THAT(text, HasSubstr("80.2")) << "TCP and TLS together";
   EXPECT_THAT(text, HasSubstr("122.2")) << "the sum";
@@ -43,14 +43,14 @@ TEST(AccountingText, OfAllCausesAtOnceStaysNarrow) {
                         {"retry", 1000.5}, {"amplification_limit", 1000.5}, {"congestion_window", 1000.5}, {"query", 1000.5},
                         {"loss_recovery", 1000.5}, {"syn_retransmission", 1000.5}, {"rto", 1000.5}, {"pto_initial", 1000.5},
                         {"client_computing", 1000.5}, {"unexplained", 1000.5}})};
-  const auto text = time_text({{"dnscrypt-tcp", {"DNSCrypt/TCP", all}}});
+  const auto text = time_text({{"dnscrypt-tcp", {"DNSCrypt/TCP", all}}}).to_text();
   EXPECT_LE(widest_line(text), 122u) << text;
   EXPECT_THAT(text, HasSubstr("other trips")) << "columns that belong together are one";
   const results::Accounting bytes{
       .lookups = 1, .ledger = {{"ip_header", {100}}, {"quic_tag", {100}}, {"quic_padding", {100}}, {"tls_record", {100}},
                                {"client_hello", {100}}, {"key_share", {100}}, {"certificate", {0, 1000}}, {"handshake", {100}},
                                {"http_framing", {100}}, {"dns_query", {100}}, {"dnscrypt", {100}}, {"other", {100}}}};
-  EXPECT_LE(widest_line(bytes_text({{"dnscrypt-tcp", {"DNSCrypt/TCP", bytes}}})), 125u);
+  EXPECT_LE(widest_line(bytes_text({{"dnscrypt-tcp", {"DNSCrypt/TCP", bytes}}}).to_text()), 125u);
 }
 
 TEST(AccountingText, NamesLookupsToExplain) {
@@ -58,16 +58,16 @@ TEST(AccountingText, NamesLookupsToExplain) {
                                 .answered = 299,
                                 .findings = {{"amplification_stall", {.lookups = 12, .first_sample = 7}}, {"of_the_future", {.lookups = 1}}},
                                 .unexplained = {{17, 31.4}}};
-  const auto text = findings_text({{"doq", {"DoQ", doq}}});
+  const auto text = findings_text({{"doq", {"DoQ", doq}}}).to_text();
   EXPECT_THAT(text, HasSubstr("* DoQ: the server stood at three times what it had received in 12 of 300 lookups (explain --sample doq/7)\n"));
   EXPECT_THAT(text, HasSubstr("of_the_future in 1 of 300"));
   EXPECT_THAT(text, HasSubstr("31.4 ms without a known cause: explain --sample doq/17\n"));
 }
 
 TEST(AccountingText, IsEmptyWhereNothingWasTakenApart) {
-  EXPECT_THAT(time_text({}), IsEmpty());
-  EXPECT_THAT(bytes_text({}), IsEmpty());
-  EXPECT_THAT(findings_text({}), IsEmpty());
+  EXPECT_THAT(time_text({}).to_text(), IsEmpty());
+  EXPECT_THAT(bytes_text({}).to_text(), IsEmpty());
+  EXPECT_THAT(findings_text({}).to_text(), IsEmpty());
   results::LossRun merged;
   merged.results["doq"].n = 5;
   EXPECT_THAT(accounted(merged), IsEmpty());

@@ -24,7 +24,7 @@ results::Advice retry_off() {
 }
 
 TEST(AdviceText, SaysWhatAChangeGains) {
-  const auto text = advice_text(run_with({retry_off()}));
+  const auto text = advice_text(run_with({retry_off()})).to_text();
   EXPECT_THAT(text, HasSubstr("--retry off (Retry off): gains one round trip, with 1107 bytes fewer."));
   EXPECT_THAT(text, HasSubstr("-42.0 [-42.5, -41.5]"));
   EXPECT_THAT(text, Not(HasSubstr("nothing")));
@@ -36,23 +36,23 @@ TEST(AdviceText, SaysThatAChangeGainsNothing) {
   advice.round_trips_saved = 0;
   advice.verdict = "nothing";
   advice.new_findings = {"amplification_stall"};
-  const auto text = advice_text(run_with({advice}));
+  const auto text = advice_text(run_with({advice})).to_text();
   EXPECT_THAT(text, HasSubstr("gains nothing that was measured: as many round trips"));
   EXPECT_THAT(text, HasSubstr("in its place there is amplification_stall."));
 }
 
 TEST(AdviceText, SaysThatThereIsNothingToChange) {
-  EXPECT_THAT(advice_text(run_with({})), HasSubstr("There is nothing to change"));
+  EXPECT_THAT(advice_text(run_with({})).to_text(), HasSubstr("There is nothing to change"));
   auto interrupted = run_with({});
   interrupted.complete = false;
-  EXPECT_THAT(advice_text(interrupted), Not(HasSubstr("nothing to change")));
+  EXPECT_THAT(advice_text(interrupted).to_text(), Not(HasSubstr("nothing to change")));
 }
 
 TEST(AdviceText, SaysWhyAChangeWasNotMeasured) {
   auto advice = retry_off();
   advice.measured = false;
   advice.reason = "a chain of 200 bytes cannot be";
-  const auto text = advice_text(run_with({advice}));
+  const auto text = advice_text(run_with({advice})).to_text();
   EXPECT_THAT(text, HasSubstr("--retry off: not measured: a chain of 200 bytes cannot be"));
   EXPECT_THAT(text, Not(HasSubstr("as it is")));
 }

@@ -39,7 +39,7 @@ results::DropmapRun example() {
 }
 
 TEST(DropmapText, SaysWhatEachPacketCosts) {
-  const auto text = dropmap_text(example());
+  const auto text = dropmap_text(example()).to_text();
   EXPECT_THAT(text, HasSubstr("DoT: 122.5 ms (122.0–123.0, 9 lookups), 3 round trips, 9 packets c→s and 8 s→c"));
   EXPECT_THAT(text, HasSubstr("+1007.5"));
   EXPECT_THAT(text, HasSubstr("sent again after 1007.0 ms, by a timer"));
@@ -49,7 +49,7 @@ TEST(DropmapText, SaysWhatEachPacketCosts) {
 }
 
 TEST(DropmapText, QuantilesThatAreNotDecidedAreRanges) {
-  const auto text = dropmap_text(example());
+  const auto text = dropmap_text(example()).to_text();
   EXPECT_THAT(text, AllOf(HasSubstr("71.00%"), HasSubstr("5.00%"), HasSubstr("1149.4 to ≥15 s")));
   EXPECT_THAT(text, Not(HasSubstr("122.5 to")));
 }
@@ -58,9 +58,9 @@ TEST(DropmapText, SaysWhatElseHappenedToPackets) {
   auto run = example();
   run.action = "delay";
   run.extra_delay_ms = 30;
-  EXPECT_THAT(dropmap_text(run), HasSubstr("delayed by 30 ms in turn"));
+  EXPECT_THAT(dropmap_text(run).to_text(), HasSubstr("delayed by 30 ms in turn"));
   run.action = "flip";
-  EXPECT_THAT(dropmap_text(run), HasSubstr("one bit of it flipped"));
+  EXPECT_THAT(dropmap_text(run).to_text(), HasSubstr("one bit of it flipped"));
 }
 
 TEST(DropmapText, WarnsOfWhatIsMissing) {
@@ -68,13 +68,13 @@ TEST(DropmapText, WarnsOfWhatIsMissing) {
   run.complete = false;
   run.precision.within_1_ms = false;
   run.results["dot"].rows[0].disturbed = 2;
-  EXPECT_THAT(dropmap_text(run), AllOf(HasSubstr("INTERRUPTED"), HasSubstr("1 ms late"), HasSubstr("2 lookups were disturbed")));
+  EXPECT_THAT(dropmap_text(run).to_text(), AllOf(HasSubstr("INTERRUPTED"), HasSubstr("1 ms late"), HasSubstr("2 lookups were disturbed")));
 }
 
 TEST(DropmapText, TransportWithoutReferenceHasNoMap) {
   auto run = example();
   run.results["dot"] = {.transport = "DoT"};
-  EXPECT_THAT(dropmap_text(run), HasSubstr("so there is no map"));
+  EXPECT_THAT(dropmap_text(run).to_text(), HasSubstr("so there is no map"));
 }
 
 }  // namespace

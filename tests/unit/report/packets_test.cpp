@@ -22,7 +22,7 @@ TEST(PacketsText, PrintsOnlyWhatWasMeasured) {
                                            .round_trips = 3,
                                            .round_trips_min = 3,
                                            .round_trips_max = 3,
-                                           .compute_ms = 1.02}));
+                                           .compute_ms = 1.02})).to_text();
   EXPECT_NE(text.find("121.0 (120.5–122.5)"), std::string::npos) << text;
   EXPECT_EQ(text.find("DoQ"), text.find("DoQ\n")) << "only the sentence on Retry names DoQ: " << text;
   EXPECT_EQ(text.find("WARNING"), std::string::npos) << text;
@@ -30,7 +30,7 @@ TEST(PacketsText, PrintsOnlyWhatWasMeasured) {
 
 TEST(PacketsText, RoundTripsThatVaryShowTheirRange) {
   const auto text = packets_text(
-      run_with({.transport = "DoT", .samples = 9, .round_trips = 3, .round_trips_min = 3, .round_trips_max = 5}));
+      run_with({.transport = "DoT", .samples = 9, .round_trips = 3, .round_trips_min = 3, .round_trips_max = 5})).to_text();
   EXPECT_NE(text.find("3 (3–5)"), std::string::npos) << text;
 }
 
@@ -40,7 +40,7 @@ TEST(PacketsText, SaysWhatWentWrong) {
   run.precision.within_1_ms = false;
   run.complete = false;
   run.endpoints.certificate_verified = false;
-  const auto text = packets_text(run);
+  const auto text = packets_text(run).to_text();
   EXPECT_NE(text.find("DoT: 2 of 2 without an answer, timed out: no answer came"), std::string::npos) << text;
   EXPECT_NE(text.find("not to be trusted"), std::string::npos);
   EXPECT_NE(text.find("INTERRUPTED"), std::string::npos);
@@ -52,7 +52,7 @@ TEST(PacketsText, AnswersWithoutWhatWasAskedAreNoted) {
   run.results["dot"].raw = {{.outcome = "answered", .rcode = "REFUSED"},
                             {.outcome = "answered", .rcode = "NOERROR", .truncated = true},
                             {.outcome = "answered", .rcode = "NOERROR"}};
-  const auto text = packets_text(run);
+  const auto text = packets_text(run).to_text();
   EXPECT_NE(text.find("NOTE: DoT: 1 of 3 answers have the RCODE REFUSED"), std::string::npos) << text;
   EXPECT_NE(text.find("NOTE: DoT: 1 of 3 answers are truncated (TC)"), std::string::npos) << text;
 }

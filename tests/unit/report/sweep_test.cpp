@@ -46,7 +46,7 @@ results::SweepRun sweep() {
 }
 
 TEST(SweepText, HasOneRowACellAndTransport) {
-  const auto text = sweep_text(sweep());
+  const auto text = sweep_text(sweep()).to_text();
   EXPECT_THAT(
       text,
       HasSubstr(
@@ -68,7 +68,7 @@ TEST(SweepText, NamesTheCellsThatNeedCare) {
   run.rows[0].link_within_1_ms = false;
   run.cells = 5;
   run.header.shard = results::Shard{2, 3};
-  const auto text = sweep_text(run);
+  const auto text = sweep_text(run).to_text();
   EXPECT_THAT(text, HasSubstr("(shard 2/3)"));
   EXPECT_THAT(text, HasSubstr("too busy; 4 lookups that were disturbed in every attempt are left out, in\n  "
                               "group=P-256,P-384 loss=2\n"));
@@ -80,7 +80,7 @@ TEST(SweepText, NothingYetIsATableWithoutRows) {
   auto run = sweep();
   run.rows.clear();
   run.cells_finished = 0;
-  EXPECT_THAT(sweep_text(run), HasSubstr("0 of 2 cells"));
+  EXPECT_THAT(sweep_text(run).to_text(), HasSubstr("0 of 2 cells"));
 }
 
 TEST(SweepCsv, QuotesAndTellsUnknownFromInfinite) {
