@@ -53,12 +53,14 @@ std::string check_destination(const IpAddress& destination) {
 struct WayOut::State {
   ~State() {
     // The kernel takes a while to clear up namespaces; the cable goes at once.
+    if (!has_cable) return;
     try {
       net::Netlink().remove(name_here());
-    } catch (const std::system_error&) {  // it was never made
+    } catch (const std::system_error&) {  // somebody else has removed it
     }
   }
-  std::optional<net::Forwarding> towards, from_lab;
+  bool has_cable = false;
+  std::optional<net::Forwarding> towards;
   std::optional<net::Masquerade> here, in_lab;
 };
 
@@ -66,11 +68,11 @@ WayOut::WayOut(const net::NetworkNamespace& server, const IpAddress& destination
   const auto towards = check_destination(destination);
   const bool ipv6 = destination.is_v6();
   const Cable cable(ipv6);
-  // First, while this process holds little that its guard would have to let go.
-  if (!ipv6 && towards != "lo") state_->towards.emplace(towards);
+  if (!ipv6 && !net::is_own_address(destination)) state_->towards.emplace(towards);
   const auto device = name_here();
   net::Netlink netlink;
   netlink.add_cable(device, kDeviceInLab, server);
+  state_->has_cable = true;
   netlink.add_address(device, cable.here, cable.prefix_bits);
   netlink.set_up(device);
   if (!ipv6) static_cast<void>(net::write_sysctl("net/ipv4/conf/" + device + "/forwarding", "1"));

@@ -197,6 +197,28 @@ TEST_F(Elsewhere, ForwardChainThatDropsIsNamed) {
   EXPECT_THAT(finished.errors, AllOf(HasSubstr("nothing came back through the link"), HasSubstr("forward chain")));
 }
 
+TEST_F(Elsewhere, OwnAddressOfTheMachineMayBeAskedAtAnyRate) {
+  std::unique_ptr<net::ChildProcess> own;
+  machine_.run([&] {
+    own = test::start_program(test::doxlab({"serve", "--ip", "198.51.100.2", "--only", "dot", "--name", kName, "--write-root", folder_.file("root.pem")}));
+  });
+  ASSERT_TRUE(own->wait_for("ready\n", test::kProgramLimit)) << own->errors();
+  const auto finished = run(packets({"--only", "dot", "--lookups-per-second", "50"}, kName, "198.51.100.2"));
+  EXPECT_EQ(finished.status, 0) << finished;
+  expect_nothing_left();
+}
+
+TEST_F(Elsewhere, DeviceOfAnotherIsNotTouched) {
+  // Whoever has the name that a run's device would get keeps it.
+  serve({"--only", "do53"});
+  auto command = packets({"--only", "do53"});
+  command.insert(command.begin(), {"sh", "-c", "ip link add \"doxlab$$\" type veth peer name other && exec \"$0\" \"$@\""});
+  const auto finished = run(command);
+  EXPECT_EQ(finished.status, 1) << finished;
+  EXPECT_THAT(finished.errors, HasSubstr("File exists"));
+  EXPECT_THAT(devices(), testing::Contains("other"));
+}
+
 TEST_F(Elsewhere, MoreThanAGentleRateIsRefused) {
   const auto fast = run(packets({"--lookups-per-second", "50"}));
   EXPECT_EQ(fast.status, 2) << fast;
