@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <format>
@@ -9,6 +10,7 @@
 
 #include "capture_options.hpp"
 #include "commands.hpp"
+#include "elsewhere_options.hpp"
 #include "experiment/loss.hpp"
 #include "files.hpp"
 #include "output.hpp"
@@ -24,6 +26,7 @@ struct LossOptions {
   std::string samples, shard;
   Output output;
   CaptureOptions capture;
+  ElsewhereOptions elsewhere;
   const CLI::App* command = nullptr;
 };
 
@@ -47,7 +50,7 @@ class Progress {
   Timestamp last_{};
 };
 
-int run(const LossOptions& options, const Invocation& invocation) {
+int run(LossOptions& options, const Invocation& invocation) {
   auto setup = options.lab.setup();
   const auto shard = options.shard.empty() ? std::nullopt : std::optional(parse_shard(options.shard));
   if (!options.samples.empty() && options.samples == options.output.json_path())
@@ -61,6 +64,7 @@ int run(const LossOptions& options, const Invocation& invocation) {
   const auto write_sample = [&](const results::LossSample& sample) {
     if (samples.is_open()) samples << results::to_json_line(sample) << '\n' << std::flush;
   };
+  options.elsewhere.apply(setup, options.repetitions, invocation.stop);
   Captures captures(options.capture, setup, options.repetitions / (shard ? shard->of : 1), invocation.command_line);
   Progress progress;
   auto result = experiment::run_loss(setup, options.repetitions, shard, {}, invocation.command_line,
@@ -76,9 +80,9 @@ int run(const LossOptions& options, const Invocation& invocation) {
   options.output.publish(results::to_json(result), report::loss_text(result));
   if (!result.complete) return kInterrupted;
   if (!captured) return kFailed;
-  for (const auto& [name, summary] : result.results)
-    if (summary.n == 0 && summary.timeouts + summary.disturbed > 0) return kFailed;
-  return kOk;
+  const auto has_none = [](const auto& one) { return one.second.n == 0 && one.second.timeouts + one.second.disturbed > 0; };
+  if (std::ranges::all_of(result.results, has_none)) options.elsewhere.explain_silence();
+  return std::ranges::any_of(result.results, has_none) || options.elsewhere.misses_transport(setup) ? kFailed : kOk;
 }
 
 }  // namespace
@@ -93,6 +97,7 @@ Command add_loss(CLI::App& parent) {
   add_shard_option(*command, options->shard);
   options->capture.add_to(*command);
   options->lab.add_to(*command);
+  options->elsewhere.add_to(*command);
   options->command = command;
   command->footer(
       "Examples:\n"
@@ -100,9 +105,12 @@ Command add_loss(CLI::App& parent) {
       "  doxlab loss --loss 5 -n 10000 --samples samples.ndjson --json out.json\n"
       "  doxlab loss --burst 1,30 --only doq,dot        bursts: bad state entered with 1%, left with 30% a packet\n"
       "  doxlab loss --loss 5 -n 1000 --capture slow.pcapng --capture-samples slow   the tail, for Wireshark\n"
+      "  doxlab loss --server dns.example --ip 192.0.2.1 -n 100   a server on the network, through the link\n"
       "  doxlab loss -n 30000 --shard 2/8 --json part-2.json   the third of eight parts; doxlab merge joins them\n\n"
       "Ctrl-C ends it with what was measured. Exits with 1 if a transport got no answer at all.");
-  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }};
+  return {.app = command,
+          .run = [options](const Invocation& invocation) { return run(*options, invocation); },
+          .before_threads = [options] { options->elsewhere.check_privileges(); }};
 }
 
 }  // namespace doxlab::app

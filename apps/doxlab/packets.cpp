@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <memory>
 #include <print>
 
 #include "capture_options.hpp"
 #include "commands.hpp"
+#include "elsewhere_options.hpp"
 #include "experiment/packets.hpp"
 #include "files.hpp"
 #include "output.hpp"
@@ -17,11 +19,13 @@ struct PacketsOptions {
   std::size_t repetitions = 9;
   Output output;
   CaptureOptions capture;
+  ElsewhereOptions elsewhere;
 };
 
-int run(const PacketsOptions& options, const Invocation& invocation) {
+int run(PacketsOptions& options, const Invocation& invocation) {
   options.output.check();
   auto setup = options.lab.setup();
+  options.elsewhere.apply(setup, options.repetitions, invocation.stop);
   Captures captures(options.capture, setup, options.repetitions, invocation.command_line);
   const auto result = experiment::run_packets(setup, options.repetitions, invocation.command_line, show_progress,
                                               invocation.stop, captures.on_packets());
@@ -29,9 +33,9 @@ int run(const PacketsOptions& options, const Invocation& invocation) {
   options.output.publish(results::to_json(result), report::packets_text(result));
   if (!result.complete) return kInterrupted;
   if (!captured) return kFailed;
-  for (const auto& [name, summary] : result.results)
-    if (summary.samples == 0) return kFailed;
-  return kOk;
+  const auto has_none = [](const auto& one) { return one.second.samples == 0; };
+  if (std::ranges::all_of(result.results, has_none)) options.elsewhere.explain_silence();
+  return std::ranges::any_of(result.results, has_none) || options.elsewhere.misses_transport(setup) ? kFailed : kOk;
 }
 
 }  // namespace
@@ -43,14 +47,18 @@ Command add_packets(CLI::App& parent) {
   options->output.add_to(*command);
   options->capture.add_to(*command);
   options->lab.add_to(*command);
+  options->elsewhere.add_to(*command);
   command->footer(
       "Examples:\n"
       "  doxlab packets --as-published --json out.json\n"
       "  doxlab packets --only doq,doh3 --group X25519 --chain-bytes 1200\n"
       "  doxlab packets --only doq --capture doq.pcapng --qlog qlog   for Wireshark and qvis\n"
-      "  doxlab packets --delay 75 --ipv6 -n 3\n\n"
+      "  doxlab packets --delay 75 --ipv6 -n 3\n"
+      "  doxlab packets --server dns.example --ip 192.0.2.1   a server on the network, through the link\n\n"
       "Exits with 1 if a transport got no answer at all.");
-  return {command, [options](const Invocation& invocation) { return run(*options, invocation); }};
+  return {.app = command,
+          .run = [options](const Invocation& invocation) { return run(*options, invocation); },
+          .before_threads = [options] { options->elsewhere.check_privileges(); }};
 }
 
 }  // namespace doxlab::app

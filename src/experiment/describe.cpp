@@ -5,6 +5,7 @@
 #include <ngtcp2/ngtcp2.h>
 #include <openssl/crypto.h>
 
+#include <algorithm>
 #include <format>
 
 #include "dns/message.hpp"
@@ -77,7 +78,8 @@ results::EndpointSettings describe_endpoints(const Setup& setup) {
   out.subject = setup.subject_name;
   out.subject_version = setup.subject_version.empty() && !setup.subject ? DOXLAB_VERSION : setup.subject_version;
   for (const auto t : kAllTransports)
-    if (!setup.subject || setup.subject->ports.contains(t)) out.offered.emplace_back(to_string(t));
+    if (setup.elsewhere ? std::ranges::contains(setup.transports, t) : !setup.subject || setup.subject->ports.contains(t))
+      out.offered.emplace_back(to_string(t));
   for (const auto t : setup.not_offered) out.not_offered.emplace_back(to_string(t));
   out.qname = setup.qname;
   out.qtype = setup.qtype;
@@ -109,6 +111,15 @@ results::EndpointSettings describe_endpoints(const Setup& setup) {
     // Its own business, unknown here.
     if (!setup.subject->options.contains("server-group")) out.server_groups.clear();
     out.server_datagram_bytes = 0;
+    out.server_initial_rtt_ms = 0;
+  }
+  if (setup.elsewhere) {
+    out.server_address = setup.elsewhere->address.to_string();
+    for (const auto t : setup.transports) out.server_ports[std::string(to_string(t))] = setup.elsewhere->ports.at(t);
+    for (const auto& [t, reason] : setup.not_answering) out.not_answering[std::string(to_string(t))] = reason;
+    out.server_groups = out.chain_key = out.doq_retry = out.doh3_retry = "";
+    out.dnscrypt_constructions.clear();
+    out.chain_bytes = out.server_datagram_bytes = 0;
     out.server_initial_rtt_ms = 0;
   }
   return out;

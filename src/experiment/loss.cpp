@@ -10,6 +10,7 @@
 
 #include "experiment/accountant.hpp"
 #include "experiment/describe.hpp"
+#include "experiment/elsewhere.hpp"
 #include "stats/proportion.hpp"
 #include "stats/quantile.hpp"
 #include "trace/critical_path.hpp"
@@ -128,7 +129,7 @@ results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std
     if (handlers.on_sample) handlers.on_sample(run.samples.back());
   });
   run.complete = run_sampler(
-      rig, tasks, sampling,
+      rig, tasks, kept_gentle(sampling, setup),
       [&](Sample&& sample) {
         if (handlers.on_packets) handlers.on_packets(sample);
         accountant.add(std::move(sample));

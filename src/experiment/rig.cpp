@@ -31,7 +31,19 @@ constexpr auto kLagPeriod = 2ms;
 // How soon the end of a foreign server is noticed.
 constexpr auto kLookAfterServer = 200ms;
 
-Bytes compose(const Setup& setup, Transport t) {
+lab::LabOptions lab_options(const Setup& setup) {
+  lab::LabOptions out{.impairments = setup.link,
+                      .sysctls = setup.sysctls,
+                      .keep_processors_awake = true,
+                      .tcp_initial_window = setup.tcp_initial_window};
+  if (setup.fast_open) out.sysctls.emplace_back("tcp_fastopen", "3");  // as client and as server
+  if (setup.elsewhere) out.beyond = setup.elsewhere->address;
+  return out;
+}
+
+}  // namespace
+
+Bytes compose_query(const Setup& setup, Transport t) {
   const auto type = dns::parse_type(setup.qtype);
   if (!type) throw std::runtime_error(type.error().message);
   dns::QueryOptions options;
@@ -41,16 +53,26 @@ Bytes compose(const Setup& setup, Transport t) {
   return std::move(*query);
 }
 
-lab::LabOptions lab_options(const Setup& setup) {
-  lab::LabOptions out{.impairments = setup.link,
-                      .sysctls = setup.sysctls,
-                      .keep_processors_awake = true,
-                      .tcp_initial_window = setup.tcp_initial_window};
-  if (setup.fast_open) out.sysctls.emplace_back("tcp_fastopen", "3");  // as client and as server
+client::LookupOptions lookup_options(const Setup& setup, const std::string& roots_pem) {
+  client::LookupOptions out;
+  out.session.tls = std::make_shared<const tls::ClientContext>(
+      tls::ClientOptions{.groups = setup.client_groups,
+                         .roots_pem = roots_pem,
+                         .verify = setup.verify,
+                         .early_data = setup.start == Start::EarlyData,
+                         .certificate_compression = setup.client_compression,
+                         .key_log = setup.key_log});
+  out.session.server_name = setup.elsewhere ? setup.elsewhere->name : setup.chain.dns_names.front();
+  if (setup.subject) out.session.doh_path = setup.subject->doh_path;
+  if (setup.elsewhere) out.session.doh_path = setup.elsewhere->doh_path;
+  out.session.method = setup.method;
+  out.session.quic = setup.client_quic;
+  out.session.do53_retransmission = setup.do53_retransmission;
+  out.socket.fast_open = setup.fast_open;
+  out.timeout = setup.timeout;
+  out.linger = 4 * setup.link.one_way_delay + 50ms;
   return out;
 }
-
-}  // namespace
 
 struct Rig::State {
   /// What a client keeps of a server from one connection to the next.
@@ -128,6 +150,11 @@ struct Rig::State {
     });
   }
 
+  SocketAddress server_of(Transport t) const {
+    if (setup.elsewhere) return {setup.elsewhere->address, setup.elsewhere->ports.at(t)};
+    return {lab::Lab::server_address(setup.ipv6), setup.subject ? setup.subject->ports.at(t) : resolver_port(t)};
+  }
+
   /// Starts one lookup (client thread). `done` gets the sample once its closing packets have passed too.
   void start(const Task& task, std::function<void()> answered, std::function<void(Sample&&)> done) {
     const auto key = next_lookup++;
@@ -141,8 +168,8 @@ struct Rig::State {
       lab.register_flow(capture::Protocol::Tcp, local, tag);
     auto options = base;
     options.transport = task.transport;
-    options.server = {lab::Lab::server_address(setup.ipv6),
-                      setup.subject ? setup.subject->ports.at(task.transport) : resolver_port(task.transport)};
+    options.server = server_of(task.transport);
+    if (setup.elsewhere) options.session.port = options.server.port;
     options.socket.bind = local;
     if (const auto known = memories.find(task.transport); known != memories.end()) {
       options.session.ticket = known->second.ticket;
@@ -216,8 +243,9 @@ struct Rig::State {
       sample.link_lateness = std::max(sample.link_lateness, lab.stall_before(packet.sent));
       if (!packet.delivered) continue;
       sample.link_lateness = std::max(sample.link_lateness, Duration(*packet.delivered - packet.due));
-      const auto& receiver = packet.place.direction == link::Direction::ToServer ? server_lag : client_lag;
-      sample.loop_lag = std::max(sample.loop_lag, lag_at(receiver, *packet.delivered));
+      const bool to_server = packet.place.direction == link::Direction::ToServer;
+      if (to_server && setup.elsewhere) continue;  // no loop of ours
+      sample.loop_lag = std::max(sample.loop_lag, lag_at(to_server ? server_lag : client_lag, *packet.delivered));
     }
     return std::move(sample);
   }
@@ -264,7 +292,8 @@ void Rig::State::warm_up(Rig& rig) {
     std::vector<Task> tasks;
     for (auto t : todo) tasks.push_back({t, kWarmUpSample + attempt});
     std::map<Transport, std::string> reasons;
-    rig.run(tasks, {.interval = 0ms, .in_flight = tasks.size()}, [&](Sample&& sample) {
+    const Duration interval = setup.elsewhere ? setup.elsewhere->interval : 0ms;
+    rig.run(tasks, {.interval = interval, .in_flight = tasks.size()}, [&](Sample&& sample) {
       remember(sample);
       reasons[sample.task.transport] = sample.result.reason;
     }, {});
@@ -278,29 +307,23 @@ void Rig::State::warm_up(Rig& rig) {
 }
 
 Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
-  for (auto t : setup.transports) state_->queries.emplace_back(t, compose(setup, t));
+  for (auto t : setup.transports) state_->queries.emplace_back(t, compose_query(setup, t));
+  if (setup.elsewhere) {
+    state_->base = lookup_options(setup, {});
+    state_->start_client();
+    state_->warm_up(*this);
+    return;
+  }
   auto chain_options = setup.chain;
   chain_options.addresses.push_back(lab::Lab::server_address(false));
   chain_options.addresses.push_back(lab::Lab::server_address(true));
   const auto chain = tls::forge_chain(chain_options);
   auto& base = state_->base;
-  base.session.tls = std::make_shared<const tls::ClientContext>(
-      tls::ClientOptions{.groups = setup.client_groups,
-                         .roots_pem = chain.root_pem,
-                         .verify = setup.verify,
-                         .early_data = setup.start == Start::EarlyData,
-                         .certificate_compression = setup.client_compression,
-                         .key_log = setup.key_log});
-  base.session.server_name = chain_options.dns_names.front();
-  base.session.method = setup.method;
-  base.session.quic = setup.client_quic;
-  base.session.do53_retransmission = setup.do53_retransmission;
-  base.socket.fast_open = setup.fast_open;
+  base = lookup_options(setup, chain.root_pem);
   auto server = server_options(setup, chain);
   if (setup.subject) {
     server.transports = {Transport::Do53, Transport::Do53Tcp};
     server.limits.idle_timeout = 1h;  // of the connections that a proxy keeps open
-    base.session.doh_path = setup.subject->doh_path;
   }
   if (server.dnscrypt_keys) {
     base.session.dnscrypt.provider_name = server.dnscrypt_keys->provider_name();
@@ -309,8 +332,6 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
     base.session.dnscrypt.es_versions = setup.dnscrypt_constructions;
     base.session.dnscrypt.retransmission = setup.do53_retransmission;
   }
-  base.timeout = setup.timeout;
-  base.linger = 4 * setup.link.one_way_delay + 50ms;
   state_->start_server(server);
   if (setup.subject)
     state_->foreign.emplace(state_->lab, state_->setup, chain, base,

@@ -37,6 +37,12 @@ struct Sample {
 /// experiment, in order of completion.
 using SampleHandler = std::function<void(const Sample&)>;
 
+/// The query that a setup's lookups send. Errors: std::runtime_error (no such type).
+Bytes compose_query(const Setup& setup, Transport t);
+/// What a setup's lookups share, without transport, addresses and what is remembered of earlier ones. Trust anchors in PEM;
+/// empty: the system's. Errors: std::runtime_error (groups).
+client::LookupOptions lookup_options(const Setup& setup, const std::string& roots_pem);
+
 struct Pace {
   Duration interval = 15ms;        ///< between the starts of two lookups
   std::size_t in_flight = 256;     ///< at most; a lookup counts until its answer or timeout
@@ -45,7 +51,8 @@ struct Pace {
 class Rig {
  public:
   /// Builds the lab, starts the resolver or the setup's subject, makes one uncounted lookup for each transport so that nothing is
-  /// loaded for the first time inside a measurement. Errors: exceptions that say what failed and what to do.
+  /// loaded for the first time inside a measurement. A server elsewhere is reached from the network namespace of the thread
+  /// that calls this. Errors: exceptions that say what failed and what to do.
   explicit Rig(const Setup& setup);
   ~Rig();
 

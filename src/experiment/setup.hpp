@@ -2,6 +2,8 @@
 /// Everything that a run is made of: the link, the resolver, the client, the question. One struct with
 /// documented defaults; every experiment starts from it and every option of the command line ends in it.
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,15 @@ enum class Start : std::uint8_t {
 };
 std::string_view to_string(Start start);  // "cold", "reused", "resumed", "0rtt"
 std::optional<Start> parse_start(std::string_view text);
+
+/// A server that is not in the lab. What its clients see of it is beyond the link: the way there, and itself.
+struct Elsewhere {
+  std::string name;                             ///< that its certificate is verified for, and HTTP's :authority
+  IpAddress address;
+  std::map<Transport, std::uint16_t> ports;     ///< of the transports that may be asked
+  std::string doh_path = "/dns-query";
+  Duration interval = 500ms;                    ///< between the starts of two lookups, at least
+};
 
 /// A run as it is asked for. The defaults are a cold lookup of example.com on a clean path.
 struct Setup {
@@ -61,6 +72,10 @@ struct Setup {
   std::shared_ptr<const lab::Subject> subject;
   std::string subject_name = "builtin", subject_version;
   std::vector<Transport> not_offered;           ///< left out of `transports` because the subject lacks them
+  /// Instead of any of these: a server that the link leads to through address translation, verified with the system's trust
+  /// anchors. `ipv6` is its address's family.
+  std::optional<Elsewhere> elsewhere;
+  std::map<Transport, std::string> not_answering;  ///< of a server elsewhere: why a transport is in `not_offered`
 
   // The resolver, or what a subject is told to do as far as its options reach.
   std::shared_ptr<const resolver::Zone> zone;   ///< null: the built-in zone

@@ -6,6 +6,7 @@
 #include "lab/link_thread.hpp"
 #include "lab/recorder.hpp"
 #include "lab/topology.hpp"
+#include "lab/way_out.hpp"
 
 namespace doxlab::lab {
 
@@ -15,6 +16,7 @@ struct Lab::State {
         server(make_end(Side::Server, options)),
         link(client.device, server.device, options.impairments, recorder),
         kernel_settings(read_kernel_settings(client)) {
+    if (options.beyond) way_out.emplace(server.network, *options.beyond);
     if (options.keep_processors_awake) awake.emplace();
   }
   const End& end(Side side) const { return side == Side::Client ? client : server; }
@@ -23,6 +25,7 @@ struct Lab::State {
   Recorder recorder;
   LinkThread link;
   std::vector<std::pair<std::string, std::string>> kernel_settings;
+  std::optional<WayOut> way_out;
   std::optional<AwakeProcessors> awake;
 };
 

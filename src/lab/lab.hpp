@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -25,6 +26,9 @@ struct LabOptions {
   std::vector<std::pair<std::string, std::string>> sysctls{};
   bool keep_processors_awake = false;    ///< AwakeProcessors for as long as the lab lives
   std::uint32_t tcp_initial_window = 0;  ///< segments; 0: the kernel's 10 (RFC 6928)
+  /// The server is none of the lab's: what the link delivers goes on to this address by a WayOut, which the thread that
+  /// makes the lab must reach. Needs root.
+  std::optional<IpAddress> beyond{};
 };
 
 /// Whose a flow is: `lookup` is the caller's key of the recorded packets (never 0), `sample` goes into the

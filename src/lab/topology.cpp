@@ -119,7 +119,10 @@ std::string configure(Side side, const LabOptions& options, std::optional<net::T
     netlink.add_address(name, first, prefix_bits);
     for (std::size_t k = 2; side == Side::Client && k <= Lab::kClientAddresses; ++k)
       netlink.add_address(name, Lab::client_address(ipv6, k), prefix_bits);
-    netlink.add_default_route(name, first, congestion_control_of_routes, options.tcp_initial_window);
+    if (side == Side::Server && options.beyond)  // the way out has the default route
+      netlink.add_route(name, ipv6 ? Lab::client_address(true, 0) : Lab::client_address(false, 0), ipv6 ? 64 : 24);
+    else
+      netlink.add_default_route(name, first, congestion_control_of_routes, options.tcp_initial_window);
   }
   return congestion_control_of_routes;
 }

@@ -1,14 +1,17 @@
 #include "net/netlink.hpp"
 
+#include <ifaddrs.h>
 #include <libmnl/libmnl.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/veth.h>
 #include <net/if.h>
 #include <sys/socket.h>
 
 #include <array>
 
+#include "net/file_descriptor.hpp"
 #include "net/system_error.hpp"
 
 namespace doxlab::net {
@@ -102,6 +105,62 @@ void Netlink::add_default_route(const std::string& device, const IpAddress& pref
                         (congestion_control.empty() ? "" : " with congestion control " + congestion_control));
 }
 
+void Netlink::add_route(const std::string& device, const IpAddress& network, std::uint8_t prefix_bits) {
+  Buffer buffer;
+  auto* message = begin(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
+  auto* header = put_header<rtmsg>(message);
+  header->rtm_family = family_of(network);
+  header->rtm_dst_len = prefix_bits;
+  header->rtm_table = RT_TABLE_MAIN;
+  header->rtm_protocol = RTPROT_STATIC;
+  header->rtm_scope = network.is_v6() ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK;
+  header->rtm_type = RTN_UNICAST;
+  put_address(message, RTA_DST, network);
+  mnl_attr_put_u32(message, RTA_OIF, index_of(device));
+  transact(message, "add a route to " + network.to_string() + " through device " + device);
+}
+
+void Netlink::add_default_gateway(const std::string& device, const IpAddress& gateway) {
+  Buffer buffer;
+  auto* message = begin(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
+  auto* header = put_header<rtmsg>(message);
+  header->rtm_family = family_of(gateway);
+  header->rtm_table = RT_TABLE_MAIN;
+  header->rtm_protocol = RTPROT_STATIC;
+  header->rtm_scope = RT_SCOPE_UNIVERSE;
+  header->rtm_type = RTN_UNICAST;
+  put_address(message, RTA_GATEWAY, gateway);
+  mnl_attr_put_u32(message, RTA_OIF, index_of(device));
+  transact(message, "add the default route through " + gateway.to_string());
+}
+
+void Netlink::add_cable(const std::string& device, const std::string& peer, const NetworkNamespace& namespace_of_peer) {
+  Buffer buffer;
+  auto* message = begin(buffer, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
+  put_header<ifinfomsg>(message)->ifi_family = AF_UNSPEC;
+  mnl_attr_put_strz(message, IFLA_IFNAME, device.c_str());
+  auto* info = mnl_attr_nest_start(message, IFLA_LINKINFO);
+  mnl_attr_put_strz(message, IFLA_INFO_KIND, "veth");
+  auto* data = mnl_attr_nest_start(message, IFLA_INFO_DATA);
+  auto* of_peer = mnl_attr_nest_start(message, VETH_INFO_PEER);
+  put_header<ifinfomsg>(message)->ifi_family = AF_UNSPEC;
+  mnl_attr_put_strz(message, IFLA_IFNAME, peer.c_str());
+  mnl_attr_put_u32(message, IFLA_NET_NS_FD, static_cast<std::uint32_t>(namespace_of_peer.descriptor()));
+  mnl_attr_nest_end(message, of_peer);
+  mnl_attr_nest_end(message, data);
+  mnl_attr_nest_end(message, info);
+  transact(message, "make the devices " + device + " and " + peer + " (needs root)");
+}
+
+void Netlink::remove(const std::string& device) {
+  Buffer buffer;
+  auto* message = begin(buffer, RTM_DELLINK, 0);
+  auto* header = put_header<ifinfomsg>(message);
+  header->ifi_family = AF_UNSPEC;
+  header->ifi_index = static_cast<int>(index_of(device));
+  transact(message, "remove device " + device);
+}
+
 void Netlink::change_link(const std::string& device, bool up, std::optional<std::uint32_t> mtu,
                           std::optional<std::uint32_t> queue_length) {
   Buffer buffer;
@@ -136,6 +195,54 @@ std::vector<std::string> device_names() {
   if (!list) throw_errno("list the network devices");
   for (const auto* entry = list.get(); entry->if_index != 0; ++entry) names.emplace_back(entry->if_name);
   return names;
+}
+
+namespace {
+
+using InterfaceAddresses = std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)>;
+
+InterfaceAddresses interface_addresses() {
+  ifaddrs* list = nullptr;
+  checked(::getifaddrs(&list), "list the addresses of this machine");
+  return {list, &::freeifaddrs};
+}
+
+/// Calls `visit(device, address)` for each address of the namespace.
+template <class Visit>
+void for_each_own_address(Visit visit) {
+  const auto list = interface_addresses();
+  for (const auto* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr) continue;
+    const auto family = entry->ifa_addr->sa_family;
+    if (family == AF_INET || family == AF_INET6) visit(entry->ifa_name, from_kernel(entry->ifa_addr).ip);
+  }
+}
+
+}  // namespace
+
+bool is_loopback(const IpAddress& address) {
+  if (!address.is_v6()) return address.octets()[0] == 127;
+  return address == IpAddress::v6({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1});
+}
+
+std::string device_towards(const IpAddress& address) {
+  const auto to = to_kernel({address, 9});
+  const FileDescriptor socket(checked(::socket(to.get()->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), "make a UDP socket"));
+  KernelAddress local;
+  local.length = sizeof local.storage;
+  if (::connect(socket.get(), to.get(), to.length) < 0 || ::getsockname(socket.get(), local.get(), &local.length) < 0) return {};
+  const auto mine = from_kernel(local.get()).ip;
+  std::string out;
+  for_each_own_address([&](const char* device, const IpAddress& own) {
+    if (own == mine && out.empty()) out = device;
+  });
+  return out;
+}
+
+bool is_own_address(const IpAddress& address) {
+  bool found = is_loopback(address);
+  for_each_own_address([&](const char*, const IpAddress& own) { found = found || own == address; });
+  return found;
 }
 
 }  // namespace doxlab::net

@@ -63,8 +63,10 @@ Document packets_text(const results::PacketsRun& run) {
                                 ends.qname, ends.qtype, ends.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms,
                                 mtu_text(link), link.loss_percent, link.seed);
   out += server_line(ends);
-  out += std::format("Chain {} bytes ({}), groups {}, Retry {} on DoH3 and {} on DoQ\n\n", ends.chain_bytes,
-                     ends.chain_key, ends.client_groups, ends.doh3_retry, ends.doq_retry);
+  if (!ends.server_address.empty()) out += std::format("Groups {}\n\n", ends.client_groups);
+  else
+    out += std::format("Chain {} bytes ({}), groups {}, Retry {} on DoH3 and {} on DoQ\n\n", ends.chain_bytes,
+                       ends.chain_key, ends.client_groups, ends.doh3_retry, ends.doq_retry);
   using enum Table::Align;
   Table table({{"transport", Left},
                {"n", Right},

@@ -51,6 +51,10 @@ struct LinkPrecision {
 struct EndpointSettings {
   std::string subject, subject_version;         ///< the server: "builtin", or a program and its version
   std::vector<std::string> offered, not_offered;  ///< transports; of the builtin resolver all are offered
+  /// Of a server elsewhere, reached through address translation; empty: the server was in the lab.
+  std::string server_address;
+  std::map<std::string, std::uint16_t> server_ports;   ///< by transport
+  std::map<std::string, std::string> not_answering;    ///< by transport: why it was not measured
   std::string qname, qtype, family;             ///< family: "ipv4" or "ipv6"
   std::string client_groups, server_groups;     ///< OpenSSL lists; `*` marks a key share
   std::uint64_t chain_bytes = 0;                ///< DER bytes that the server sends
