@@ -138,7 +138,22 @@ void add_findings(Html& html, const Accounts& accounts) {
       rows.push_back({transport_name(key), std::format("{} of {}", total.lookups, accounting->lookups), total.sentence});
   if (rows.empty()) return;
   html.element("h3", "What was found in the packets");
-  add_table(html, "The sentence is that of the first lookup that shows it.", {{"transport", true}, {"lookups"}, {"finding", true}}, rows);
+  add_table(html, "Worded as in the first such lookup.", {{"transport", true}, {"lookups"}, {"finding", true}}, rows);
+}
+
+}  // namespace
+
+namespace {
+
+/// Who is not in the bars.
+std::string unanswered_text(const results::LossRun& run) {
+  std::vector<std::string> names;
+  for (const auto* key : in_order(run.results))
+    if (const auto& s = run.results.at(key); s.timeouts > 0)
+      names.push_back(std::format("{} {}", transport_name(key), percent(s.no_answer_share)));
+  auto out = retry_text(run.endpoints).empty() ? std::string() : std::format(" Measured{}.", retry_text(run.endpoints).substr(1));
+  if (!names.empty()) out += std::format(" Lookups without an answer have no time and are not in them: {}.", listed(names));
+  return out;
 }
 
 }  // namespace
@@ -149,11 +164,12 @@ void add_accounting(Html& html, const results::Study& study) {
   const auto lossy = accounts_of(study.loss);
   if (clean.empty() && lossy.empty()) return;
   open_section(html, "accounting", "Where the time and the bytes go",
-               "Every lookup is taken apart from its packets. The parts of a bar sum to the mean time of a lookup to the nanosecond, and to its "
-               "mean IP bytes to the byte.");
+               "Every lookup is taken apart from its packets. The parts of a bar sum to the mean time of a lookup and to its mean IP bytes, "
+               "with nothing left over.");
   const std::string means = "Means over all answered lookups. Point at a part for what it consists of.";
   if (!clean.empty()) add_shares(html, "time", "Time on a clean path", time_shares(clean), cause_groups(), clean, means);
-  if (!lossy.empty()) add_shares(html, "time", "Time under loss", time_shares(lossy), cause_groups(), lossy, means);
+  if (!lossy.empty()) add_shares(html, "time", "Time under loss", time_shares(lossy), cause_groups(), lossy,
+                                 means + unanswered_text(*study.loss));
   const auto& bytes = clean.empty() ? lossy : clean;
   add_shares(html, "bytes", "Bytes until the answer", byte_shares(bytes), owner_groups(), bytes,
              "To the left what the client sends, to the right what the server sends. Means over all lookups.");

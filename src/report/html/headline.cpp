@@ -137,11 +137,11 @@ void say_loss(std::vector<Sentence>& out, const results::LossRun& run) {
     for (const auto& [ms, word] : tails) words.push_back(word);
     text = std::format("The slowest {:g}% of lookups take at least: {}.", (1 - p) * 100 < 1 ? (1 - p) * 100 : std::round((1 - p) * 100), listed(words));
   }
-  if (!unanswered.empty()) text += std::format(" Without an answer stay: {}.", listed(unanswered));
+  if (!unanswered.empty()) text += std::format(" Without any answer: {}.", listed(unanswered));
   say_waiting(text, run);
   if (text.empty()) return;
   const auto lead = run.link.loss_percent > 0
-                        ? std::format("With {:g}% of packets lost each way, timers decide the tail.", run.link.loss_percent)
+                        ? std::format("With {:g}% of packets lost each way{}, timers decide the tail.", run.link.loss_percent, retry_text(run.endpoints))
                         : std::string("The tail of the distribution.");
   out.push_back({lead, std::move(text)});
 }
@@ -166,9 +166,11 @@ void say_key_exchange(std::vector<Sentence>& out, const results::PqRun& run) {
                                         : std::format("{} to {}", whole(static_cast<double>(*low)), whole(static_cast<double>(*high))));
   text += more.empty() ? " and no round trip." : std::format(", and round trips on {}.", listed(more));
   if (!fewer.empty())
-    text += std::format(" On {} it even takes fewer: the larger ClientHello fills two datagrams, and a server may send three times "
-                        "what it received before it knows that the address is real.", listed(fewer));
-  out.push_back({more.empty() ? "The post-quantum key exchange costs bytes, not time." : "The post-quantum key exchange costs bytes and time.", std::move(text)});
+    text += std::format(" On {} it saves one: its larger ClientHello fills two datagrams, and a server may send three times what it "
+                        "received before it knows that the address is real, so that a certificate chain of {} bytes fits.",
+                        listed(fewer), whole(static_cast<double>(run.endpoints.chain_bytes)));
+  out.push_back({more.empty() && !fewer.empty() ? "The post-quantum key exchange costs bytes, and can save a round trip."
+                 : more.empty() ? "The post-quantum key exchange costs bytes, not time." : "The post-quantum key exchange costs bytes and time.", std::move(text)});
 }
 
 }  // namespace

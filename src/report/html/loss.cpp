@@ -111,8 +111,8 @@ void add_loss(Html& html, const results::Study& study) {
   const auto& run = *study.loss;
   open_section(html, "loss", "The distribution under loss",
                std::format("Each line shows the share of lookups that took at least so long, on a path that loses {:g}% of the packets each "
-                           "way{}. Both axes are logarithmic: one step down is ten times rarer.",
-                           run.link.loss_percent, run.link.burst.empty() ? "" : ", in bursts"));
+                           "way{}{}. Both axes are logarithmic.",
+                           run.link.loss_percent, run.link.burst.empty() ? "" : ", in bursts", retry_text(run.endpoints)));
   const auto data = tail_data(run);
   std::vector<Paint> legend;
   std::vector<std::string> names;

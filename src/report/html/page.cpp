@@ -65,12 +65,18 @@ void add_head(Html& html, std::string_view title) {
   html.close();
 }
 
+/// ", on an emulated path of 20 ms each way": of the first experiment that there is.
+std::string path_text(const results::Study& study) {
+  const auto* link = study.packets ? &study.packets->link : study.as_published ? &study.as_published->link : study.loss ? &study.loss->link : nullptr;
+  return link == nullptr ? std::string() : std::format(", on an emulated path of {:g} ms each way", link->one_way_delay_ms);
+}
+
 void add_header(Html& html, const results::Study& study, const std::vector<Part>& parts) {
   html.element("a", "Skip to the content", {{"class", "skip"}, {"href", "#content"}});
   html.open("header");
   html.element("p", "doxlab", {{"class", "brand"}});
   html.element("h1", "What encrypted DNS costs on the wire");
-  if (!study.started.empty()) html.element("p", std::format("Measured {} (UTC), {} s.", study.started, whole(study.duration_s)), {{"class", "note"}});
+  if (!study.started.empty()) html.element("p", std::format("Measured {} (UTC), {} s{}.", study.started, whole(study.duration_s), path_text(study)), {{"class", "note"}});
   html.open("nav", {{"aria-label", "Sections"}}).open("ul");
   for (const auto& part : parts)
     if (part.is_there) html.open("li").element("a", part.title, {{"href", std::format("#{}", part.id)}}).close();

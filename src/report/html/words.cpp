@@ -99,6 +99,13 @@ std::string transport_name(std::string_view transport) {
   return std::string(found ? found->name : transport);
 }
 
+std::string retry_text(const results::EndpointSettings& endpoints) {
+  std::vector<std::string> names;
+  if (endpoints.doh3_retry == "always") names.push_back(transport_name("doh3"));
+  if (endpoints.doq_retry == "always") names.push_back(transport_name("doq"));
+  return names.empty() ? std::string() : ", with a Retry on " + listed(names);
+}
+
 Paint transport_paint(std::string_view transport) {
   const auto* found = known(transport);
   if (!found) return {std::string(transport), "#7c8088", {2, 2}};

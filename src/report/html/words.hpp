@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "results/run.hpp"
+
 namespace doxlab::report::html {
 
 std::string ms_text(double ms);                        ///< "83.0 ms", "3,360 ms"
@@ -22,6 +24,9 @@ std::string listed(const std::vector<std::string>& names);
 std::string counted(std::uint64_t n, std::string_view one, std::string_view many);
 
 std::string transport_name(std::string_view transport);  ///< "doh3": "DoH3"
+
+/// ", with a Retry on DoH3": which QUIC transports of this server send one; empty: none.
+std::string retry_text(const results::EndpointSettings& endpoints);
 
 /// What is drawn in one colour.
 struct Paint {
