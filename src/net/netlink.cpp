@@ -46,6 +46,26 @@ std::uint8_t family_of(const IpAddress& address) {
   return address.is_v6() ? AF_INET6 : AF_INET;
 }
 
+/// The scope of a route without a gateway.
+std::uint8_t on_link(const IpAddress& address) {
+  return address.is_v6() ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK;
+}
+
+/// A new route through a device; what it leads to is the caller's.
+nlmsghdr* begin_route(Buffer& buffer, const std::string& device, std::uint8_t family, std::uint8_t prefix_bits,
+                      std::uint8_t scope) {
+  auto* message = begin(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
+  auto* header = put_header<rtmsg>(message);
+  header->rtm_family = family;
+  header->rtm_dst_len = prefix_bits;
+  header->rtm_table = RT_TABLE_MAIN;
+  header->rtm_protocol = RTPROT_STATIC;
+  header->rtm_scope = scope;
+  header->rtm_type = RTN_UNICAST;
+  mnl_attr_put_u32(message, RTA_OIF, index_of(device));
+  return message;
+}
+
 }  // namespace
 
 void Netlink::Close::operator()(mnl_socket* socket) const {
@@ -86,14 +106,7 @@ void Netlink::add_address(const std::string& device, const IpAddress& address, s
 void Netlink::add_default_route(const std::string& device, const IpAddress& preferred_source,
                                 const std::string& congestion_control, std::uint32_t initial_window) {
   Buffer buffer;
-  auto* message = begin(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
-  auto* header = put_header<rtmsg>(message);
-  header->rtm_family = family_of(preferred_source);
-  header->rtm_table = RT_TABLE_MAIN;
-  header->rtm_protocol = RTPROT_STATIC;
-  header->rtm_scope = preferred_source.is_v6() ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK;
-  header->rtm_type = RTN_UNICAST;
-  mnl_attr_put_u32(message, RTA_OIF, index_of(device));
+  auto* message = begin_route(buffer, device, family_of(preferred_source), 0, on_link(preferred_source));
   put_address(message, RTA_PREFSRC, preferred_source);
   if (!congestion_control.empty() || initial_window != 0) {
     auto* metrics = mnl_attr_nest_start(message, RTA_METRICS);
@@ -107,30 +120,15 @@ void Netlink::add_default_route(const std::string& device, const IpAddress& pref
 
 void Netlink::add_route(const std::string& device, const IpAddress& network, std::uint8_t prefix_bits) {
   Buffer buffer;
-  auto* message = begin(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
-  auto* header = put_header<rtmsg>(message);
-  header->rtm_family = family_of(network);
-  header->rtm_dst_len = prefix_bits;
-  header->rtm_table = RT_TABLE_MAIN;
-  header->rtm_protocol = RTPROT_STATIC;
-  header->rtm_scope = network.is_v6() ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK;
-  header->rtm_type = RTN_UNICAST;
+  auto* message = begin_route(buffer, device, family_of(network), prefix_bits, on_link(network));
   put_address(message, RTA_DST, network);
-  mnl_attr_put_u32(message, RTA_OIF, index_of(device));
   transact(message, "add a route to " + network.to_string() + " through device " + device);
 }
 
 void Netlink::add_default_gateway(const std::string& device, const IpAddress& gateway) {
   Buffer buffer;
-  auto* message = begin(buffer, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL);
-  auto* header = put_header<rtmsg>(message);
-  header->rtm_family = family_of(gateway);
-  header->rtm_table = RT_TABLE_MAIN;
-  header->rtm_protocol = RTPROT_STATIC;
-  header->rtm_scope = RT_SCOPE_UNIVERSE;
-  header->rtm_type = RTN_UNICAST;
+  auto* message = begin_route(buffer, device, family_of(gateway), 0, RT_SCOPE_UNIVERSE);
   put_address(message, RTA_GATEWAY, gateway);
-  mnl_attr_put_u32(message, RTA_OIF, index_of(device));
   transact(message, "add the default route through " + gateway.to_string());
 }
 

@@ -1,18 +1,16 @@
 // A server that is not in the lab: a machine and "the internet", both namespaces of this test, with doxlab's resolver there.
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <csignal>
+#include <optional>
 #include <regex>
 
 #include "net/netlink.hpp"
 #include "net/sysctl.hpp"
 #include "support/json.hpp"
 #include "support/programs.hpp"
+#include "support/running.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace doxlab {
@@ -280,28 +278,17 @@ INSTANTIATE_TEST_SUITE_P(By, ElsewhereEnded, testing::Values(SIGKILL, SIGTERM),
 TEST_P(ElsewhereEnded, InTheMiddleLeavesNothing) {
   serve({"--only", "do53"});
   // Not in a process namespace, whose end would take everything along.
-  pid_t pid = -1;
   auto words = packets({"--only", "do53", "-n", "300"});
   words.erase(std::ranges::find(words, "-n"), std::ranges::find(words, "-n") + 2);
   const auto log = folder_.file("log");
-  machine_.run([&] {
-    std::vector<char*> arguments;
-    for (auto& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    for (const int fd : {STDOUT_FILENO, STDERR_FILENO})
-      ::posix_spawn_file_actions_addopen(&actions, fd, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    const int error = ::posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    ASSERT_EQ(error, 0);
-  });
+  std::optional<test::Running> running;
+  machine_.run([&] { running.emplace(words, log); });
   EXPECT_TRUE(eventually([&] { return on_the_machine({"nft", "list", "ruleset"}).output.contains("masquerade"); })) << folder_.read("log");
   EXPECT_TRUE(eventually([&] { return forwarding() == "1" && devices().size() == 3; }));
-  ASSERT_EQ(::kill(pid, GetParam()), 0);
-  int status = 0;
-  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
-  EXPECT_TRUE(GetParam() == SIGKILL ? WIFSIGNALED(status) : WIFEXITED(status)) << folder_.read("log");
+  running->kill(GetParam());
+  const auto status = running->wait(30s);
+  ASSERT_TRUE(status) << "it still runs";
+  EXPECT_EQ(*status == 128 + SIGKILL, GetParam() == SIGKILL) << folder_.read("log");
   EXPECT_TRUE(eventually([&] { return devices().size() == 2; }));
   EXPECT_TRUE(eventually([&] { return forwarding() == "0"; }));
   EXPECT_TRUE(eventually([&] { return on_the_machine({"nft", "list", "ruleset"}).output.empty(); }));
