@@ -71,6 +71,7 @@ int run(LossOptions& options, const Invocation& invocation) {
                                      {write_sample, std::ref(progress), captures.on_packets()}, invocation.stop);
   const bool captured = captures.finish();
   result.options = all_lab_arguments(typed_lab_arguments(*options.command));
+  options.elsewhere.leave_out_link(result.options);
   if (samples.is_open()) {
     samples.close();
     if (!samples) throw std::runtime_error(options.samples + ": write failed (is the disk full?)");
@@ -106,10 +107,12 @@ Command add_loss(CLI::App& parent) {
       "  doxlab loss --burst 1,30 --only doq,dot        bursts: bad state entered with 1%, left with 30% a packet\n"
       "  doxlab loss --loss 5 -n 1000 --capture slow.pcapng --capture-samples slow   the tail, for Wireshark\n"
       "  doxlab loss --server dns.example --ip 192.0.2.1 -n 100   a server on the network, through the link\n"
+      "  doxlab loss --server dns.example --ip 192.0.2.1 --direct   over the path as it is, without root\n"
       "  doxlab loss -n 30000 --shard 2/8 --json part-2.json   the third of eight parts; doxlab merge joins them\n\n"
       "Ctrl-C ends it with what was measured. Exits with 1 if a transport got no answer at all.");
   return {.app = command,
           .run = [options](const Invocation& invocation) { return run(*options, invocation); },
+          .needs_lab = [options] { return !options->elsewhere.is_direct(); },
           .before_threads = [options] { options->elsewhere.check_privileges(); }};
 }
 

@@ -54,10 +54,12 @@ Command add_packets(CLI::App& parent) {
       "  doxlab packets --only doq,doh3 --group X25519 --chain-bytes 1200\n"
       "  doxlab packets --only doq --capture doq.pcapng --qlog qlog   for Wireshark and qvis\n"
       "  doxlab packets --delay 75 --ipv6 -n 3\n"
-      "  doxlab packets --server dns.example --ip 192.0.2.1   a server on the network, through the link\n\n"
+      "  doxlab packets --server dns.example --ip 192.0.2.1   a server on the network, through the link\n"
+      "  doxlab packets --server dns.example --ip 192.0.2.1 --direct   the same without a link, and without root\n\n"
       "Exits with 1 if a transport got no answer at all.");
   return {.app = command,
           .run = [options](const Invocation& invocation) { return run(*options, invocation); },
+          .needs_lab = [options] { return !options->elsewhere.is_direct(); },
           .before_threads = [options] { options->elsewhere.check_privileges(); }};
 }
 

@@ -1,5 +1,6 @@
 #include "experiment/accountant.hpp"
 
+#include "experiment/measured.hpp"
 #include "net/scheduling.hpp"
 
 namespace doxlab::experiment {
@@ -32,6 +33,8 @@ void Accountant::work(std::stop_token stop) {
 
 void Accountant::take_apart(Job& job) {
   try {
+    if (job.sample.streams) return;  // no packets to take apart
+    place_server(job.sample);
     const auto analysis = analyse(job.sample, link_);
     job.account = {causes_ms(analysis), ledger_rows(analysis.until_answer, analysis.after_answer)};
     const std::lock_guard lock(mutex_);

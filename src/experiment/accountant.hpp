@@ -31,7 +31,7 @@ class Accountant {
   Accountant(const link::Impairments& link, Handler on_account);
   ~Accountant();
 
-  /// Hands a sample over, and those that are done to the handler. With too many waiting, takes one apart itself.
+  /// Hands a sample over, and those that are done to the handler. One without packets is handed on without an account. With too many waiting, takes one apart itself.
   /// Errors: those of analyse(), of this sample or an earlier one.
   void add(Sample&& sample);
   /// Takes apart what is left, and hands it over. Errors: as add().

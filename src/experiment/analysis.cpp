@@ -37,7 +37,8 @@ Analysis analyse(const Sample& sample, const link::Impairments& link) {
 
   const auto& result = sample.result;
   if (result.answered) {
-    out.causes = trace::find_causes(out.dissection, out.observed, result.started, *result.answered, link.one_way_delay);
+    const auto delay = sample.counting == Counting::Link ? std::optional(link.one_way_delay) : std::nullopt;
+    out.causes = trace::find_causes(out.dissection, out.observed, result.started, *result.answered, delay);
     // No chain of packets leads from the answer to the start: all of it is unexplained.
     if (!out.causes)
       out.causes = {.spans = {{.kind = trace::SpanKind::Unexplained, .begin = result.started, .end = *result.answered}}};
@@ -58,7 +59,7 @@ Analysis analyse(const Sample& sample, const link::Impairments& link) {
             is_equal(out.after_answer.total(), volumes.to_server_after, volumes.to_client_after),
         sample, "the owners of its bytes do not sum to what was recorded");
 
-  trace::Observation observation{.answered = result.answered};
+  trace::Observation observation{.answered = result.answered, .sees_both_ends = sample.counting == Counting::Link};
   for (std::uint32_t i = 0; i < out.packets.size(); ++i)
     if (out.packets[i].fate == link::Fate::TooBig) observation.too_big.push_back(i);
   out.findings = trace::detect(out.dissection, out.observed, out.causes ? &*out.causes : nullptr, observation);

@@ -30,7 +30,7 @@ double to_us(Duration d) { return to_ms(d) * 1000; }
 
 }  // namespace
 
-results::Environment describe_environment(const lab::Lab& lab) {
+results::Environment describe_environment(const std::vector<std::pair<std::string, std::string>>& kernel_settings) {
   results::Environment out;
   out.doxlab_version = DOXLAB_VERSION;
   auto machine = net::read_environment();
@@ -45,7 +45,7 @@ results::Environment describe_environment(const lab::Lab& lab) {
   out.ngtcp2 = ngtcp2_version(0)->version_str;
   out.nghttp3 = nghttp3_version(0)->version_str;
   out.nghttp2 = nghttp2_version(0)->version_str;
-  for (const auto& [name, value] : lab.kernel_settings()) out.kernel_settings[name] = value;
+  for (const auto& [name, value] : kernel_settings) out.kernel_settings[name] = value;
   return out;
 }
 
@@ -72,6 +72,8 @@ results::LinkSettings describe(const link::Impairments& impairments) {
   out.seed = impairments.seed;
   return out;
 }
+
+results::LinkSettings describe_link(const Setup& setup) { return setup.is_direct() ? results::LinkSettings{} : describe(setup.link); }
 
 results::EndpointSettings describe_endpoints(const Setup& setup) {
   results::EndpointSettings out;
@@ -115,6 +117,7 @@ results::EndpointSettings describe_endpoints(const Setup& setup) {
   }
   if (setup.elsewhere) {
     out.server_address = setup.elsewhere->address.to_string();
+    out.direct = setup.elsewhere->is_direct;
     for (const auto t : setup.transports) out.server_ports[std::string(to_string(t))] = setup.elsewhere->ports.at(t);
     for (const auto& [t, reason] : setup.not_answering) out.not_answering[std::string(to_string(t))] = reason;
     out.server_groups = out.chain_key = out.doq_retry = out.doh3_retry = "";

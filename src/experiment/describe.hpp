@@ -11,8 +11,11 @@
 
 namespace doxlab::experiment {
 
-results::Environment describe_environment(const lab::Lab& lab);
+/// `kernel_settings` by name, as they were in force at the client.
+results::Environment describe_environment(const std::vector<std::pair<std::string, std::string>>& kernel_settings);
 results::LinkSettings describe(const link::Impairments& impairments);
+/// Of the setup's link; zeros where there is none.
+results::LinkSettings describe_link(const Setup& setup);
 results::EndpointSettings describe_endpoints(const Setup& setup);
 results::LinkPrecision describe(const lab::LinkPrecision& precision);
 

@@ -309,9 +309,9 @@ results::DropmapRun run_dropmap(const Setup& asked, const DropmapOptions& option
   run.complete = map.measure_references() && map.measure_rows() && (!options.pairs || map.measure_pairs());
   map.finish();
   run.link = describe(setup.link);
-  run.environment = describe_environment(map.rig.lab());
+  run.environment = describe_environment(map.rig.kernel_settings());
   run.endpoints = describe_endpoints(setup);
-  run.precision = describe(map.rig.lab().precision());
+  run.precision = describe(map.rig.precision());
   run.duration_s = to_ms(monotonic_now() - begin) / 1000;
   return run;
 }

@@ -33,12 +33,15 @@ void prime(Setup& setup, std::stop_token stop) {
   options.session.quic.qlog = {};
   std::vector<Transport> answering;
   std::string reasons;
+  std::optional<Duration> shortest;
   for (const auto t : setup.transports) {
     if (t != setup.transports.front() && !pause(server.interval, stop)) break;
     options.transport = t;
     options.server = {server.address, server.ports.at(t)};
     options.session.port = options.server.port;
     const auto result = client::lookup(options, compose_query(setup, t));
+    if (const auto came = result.connected ? result.connected : result.answered)
+      shortest = std::min<Duration>(shortest.value_or(Duration::max()), *came - result.started);
     if (result.answered) {
       answering.push_back(t);
       continue;
@@ -51,6 +54,7 @@ void prime(Setup& setup, std::stop_token stop) {
   if (answering.empty())
     throw std::runtime_error(std::format("{} at {} answers over no transport:{}", server.name, server.address.to_string(), reasons));
   setup.transports = std::move(answering);
+  if (server.is_direct && shortest) setup.link.one_way_delay = *shortest / 2;
 }
 
 SamplerOptions kept_gentle(SamplerOptions sampling, const Setup& setup) {

@@ -1,5 +1,5 @@
 #pragma once
-/// A server that is not in the lab: asked directly before it is measured through the link.
+/// A server that is not in the lab: asked once before it is measured.
 
 #include <stop_token>
 
@@ -18,7 +18,8 @@ inline constexpr std::size_t kGentleTotal = 2000;
 
 /// One lookup for each of setup.transports from the calling thread's network, without link and lab. The answer is then in
 /// the server's cache, so that what is measured is the transport and not the server's own search. Transports that do not
-/// answer go from `transports` to `not_offered`, with the reason in `not_answering`. Keeps to the setup's rate.
+/// answer go from `transports` to `not_offered`, with the reason in `not_answering`. Keeps to the setup's rate. A direct setup
+/// learns what stands for the delay of a link.
 /// Errors: std::runtime_error if no transport answers, with each reason.
 void prime(Setup& setup, std::stop_token stop);
 

@@ -14,37 +14,14 @@ using dissect::Dissection;
 using dissect::ObservedPacket;
 using link::Direction;
 
-/// The way to each end and back where no packet is known to need another: from the last packet towards an end before
-/// it first answered to that answer. Later packets cross each other, so that only the beginning tells.
-std::array<Duration, 2> ways_back(std::span<const ObservedPacket> packets) {
-  std::array<Duration, 2> out{};
-  std::optional<Timestamp> before;
-  auto asks = Direction::ToServer;
-  for (const auto& packet : packets) {
-    if (!packet.delivered || !packet.direction) continue;
-    if (packet.direction == asks) {
-      before = packet.sent;
-    } else if (before) {
-      out[dissect::side(asks)] = packet.sent - *before;
-      if (asks == Direction::ToClient) break;
-      asks = Direction::ToClient;
-      before = packet.sent;
-    }
-  }
-  return out;
-}
-
 /// Gives every packet the times at which its two ends sent and got it, as far as the capture lets one say. The shortest way to
 /// an end and back is the one that nothing delayed, and keeps causes before effects.
 void place_ends(std::vector<ObservedPacket>& packets, const Dissection& dissection) {
-  const auto at_first = ways_back(packets);
-  auto ways = trace::shortest_ways_back(dissection, packets);
-  for (const auto side : {0, 1})
-    if (!ways[side]) ways[side] = at_first[side];
+  const auto ways = trace::ways_back(dissection, packets);
   // An end that answers at once, or at once compared with the other, is next to the capture.
   constexpr auto kNear = 2ms;
   const auto half = [&](Direction towards) {
-    const auto way = *ways[dissect::side(towards)], other = *ways[1 - dissect::side(towards)];
+    const auto way = ways[dissect::side(towards)], other = ways[1 - dissect::side(towards)];
     if (way < std::max<Duration>(kNear, other / 10)) return Duration{};
     // A little less, since packets are not all as fast as the fastest.
     return (way - way / 100) / 2;

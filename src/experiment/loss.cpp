@@ -11,6 +11,7 @@
 #include "experiment/accountant.hpp"
 #include "experiment/describe.hpp"
 #include "experiment/elsewhere.hpp"
+#include "experiment/measured.hpp"
 #include "stats/proportion.hpp"
 #include "stats/quantile.hpp"
 #include "trace/critical_path.hpp"
@@ -30,9 +31,8 @@ results::LossSample describe_loss(const Sample& sample) {
   std::tie(out.rcode, out.truncated) = describe_answer(result);
   out.disturbed = sample.disturbed;
   if (result.answered) out.ms = to_ms(*result.answered - result.started);
-  const auto path = result.answered ? trace::critical_path(sample.packets, result.started, *result.answered) : std::nullopt;
+  const auto [path, volumes, flights] = measure(sample);
   if (path) out.round_trips = path->round_trips();
-  const auto volumes = trace::count_volumes(sample.packets, trace::cut_at_answer(sample.packets, path));
   out.pkts_c2s = volumes.to_server.packets;
   out.bytes_c2s = volumes.to_server.ip_bytes;
   out.pkts_s2c = volumes.to_client.packets;
@@ -126,6 +126,7 @@ results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std
   Accountant accountant(setup.link, [&](const Sample& sample, Account&& account) {
     run.samples.push_back(describe_loss(sample));
     run.samples.back().causes_ms = std::move(account.causes_ms);
+    run.counted_by[run.samples.back().transport] = to_string(sample.counting);
     if (handlers.on_sample) handlers.on_sample(run.samples.back());
   });
   run.complete = run_sampler(
@@ -150,12 +151,13 @@ results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std
     const auto mine = std::ranges::equal_range(run.samples, name, {}, &results::LossSample::transport);
     run.results[name] = summarize_loss(mine, to_ms(setup.timeout));
     run.results[name].transport = display_name(t);
-    if (!mine.empty()) run.results[name].accounting = accountant.accounting(t, end);
+    if (auto taken_apart = accountant.accounting(t, end); taken_apart.lookups > 0) run.results[name].accounting = std::move(taken_apart);
   }
-  run.link = describe(setup.link);
-  run.environment = describe_environment(rig.lab());
+  run.link = describe_link(setup);
+  run.environment = describe_environment(rig.kernel_settings());
   run.endpoints = describe_endpoints(setup);
-  run.precision = describe(rig.lab().precision());
+  run.precision = describe(rig.precision());
+  run.missed_packets = rig.missed_packets();
   run.duration_s = to_ms(monotonic_now() - begin) / 1000;
   return run;
 }

@@ -9,6 +9,7 @@
 #include "experiment/accountant.hpp"
 #include "experiment/describe.hpp"
 #include "experiment/elsewhere.hpp"
+#include "experiment/measured.hpp"
 #include "experiment/sampler.hpp"
 #include "trace/certificate_exchange.hpp"
 #include "trace/critical_path.hpp"
@@ -44,10 +45,7 @@ results::PacketsSample describe_packets(const Sample& sample, BytesView dnscrypt
     if (result.handshake->early_data == tls::EarlyData::Accepted) out.early_data = "accepted";
     if (result.handshake->early_data == tls::EarlyData::Rejected) out.early_data = "rejected";
   }
-  // Without an answer everything that was sent belongs to the attempt.
-  const auto path = result.answered ? trace::critical_path(sample.packets, result.started, *result.answered) : std::nullopt;
-  const auto cut = trace::cut_at_answer(sample.packets, path);
-  const auto volumes = trace::count_volumes(sample.packets, cut);
+  const auto [path, volumes, flights] = measure(sample);
   out.pkts_c2s = volumes.to_server.packets;
   out.bytes_c2s = volumes.to_server.ip_bytes;
   out.pkts_s2c = volumes.to_client.packets;
@@ -55,7 +53,7 @@ results::PacketsSample describe_packets(const Sample& sample, BytesView dnscrypt
   out.pkts_after = volumes.to_server_after.packets + volumes.to_client_after.packets;
   out.bytes_after = volumes.to_server_after.ip_bytes + volumes.to_client_after.ip_bytes;
   out.pkts_lost = volumes.lost;
-  out.flights = trace::count_flights(sample.packets, cut);
+  out.flights = flights;
   if (is_dnscrypt(sample.task.transport)) {
     const auto fetch = trace::count_certificate_exchange(sample.packets, dnscrypt_provider);
     out.certificate_ms = out.secure_ms;
@@ -144,6 +142,7 @@ results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, con
     raw.push_back(describe_packets(sample, provider));
     raw.back().causes_ms = std::move(account.causes_ms);
     raw.back().ledger = std::move(account.ledger);
+    run.counted_by[std::string(to_string(sample.task.transport))] = to_string(sample.counting);
   });
   run.complete = run_sampler(
       rig, tasks, kept_gentle(kSampling, setup),
@@ -158,16 +157,17 @@ results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, con
       stop);
   accountant.finish();
 
-  run.link = describe(setup.link);
+  run.link = describe_link(setup);
   for (auto t : setup.transports) {
     auto& summary = run.results[std::string(to_string(t))];
     // Of a server elsewhere the link is only part of the way.
     summarize(summary, setup.elsewhere ? 0 : run.link.round_trip_ms);
-    if (!summary.raw.empty()) summary.accounting = accountant.accounting(t);
+    if (auto taken_apart = accountant.accounting(t); taken_apart.lookups > 0) summary.accounting = std::move(taken_apart);
   }
-  run.environment = describe_environment(rig.lab());
+  run.environment = describe_environment(rig.kernel_settings());
   run.endpoints = describe_endpoints(setup);
-  run.precision = describe(rig.lab().precision());
+  run.precision = describe(rig.precision());
+  run.missed_packets = rig.missed_packets();
   run.duration_s = to_ms(monotonic_now() - begin) / 1000;
   return run;
 }

@@ -129,7 +129,7 @@ bool Repro::measure(ReproCell cell) {
   cell.failed_low = interval.low;
   cell.failed_high = interval.high;
   run_.cells.push_back(cell);
-  run_.environment = describe_environment(rig.lab());
+  run_.environment = describe_environment(rig.kernel_settings());
   return finished;
 }
 
@@ -152,7 +152,7 @@ bool Repro::lose_initial_packets(std::size_t chain) {
   LossSet packets;
   {
     Rig rig(setup);
-    run_.environment = describe_environment(rig.lab());
+    run_.environment = describe_environment(rig.kernel_settings());
     const Task task{Transport::Doh3, 0};
     if (!run_sampler(rig, {&task, 1}, {},
                      [&](Sample&& sample) { packets = initial_crypto_packets(analyse(sample, setup.link)); }, {}, stop_))

@@ -9,9 +9,12 @@
 #include <map>
 #include <stdexcept>
 
+#include "experiment/direct_observer.hpp"
 #include "experiment/foreign_server.hpp"
 #include "io/lag_monitor.hpp"
 #include "io/unix_clock.hpp"
+#include "lab/awake.hpp"
+#include "lab/topology.hpp"
 #include "net/scheduling.hpp"
 
 namespace doxlab::experiment {
@@ -30,6 +33,12 @@ constexpr auto kLagPeriod = 2ms;
 // How soon the end of a foreign server is noticed.
 constexpr auto kLookAfterServer = 200ms;
 
+std::set<std::uint16_t> ports_of(const Elsewhere& server) {
+  std::set<std::uint16_t> out;
+  for (const auto& [transport, port] : server.ports) out.insert(port);
+  return out;
+}
+
 lab::LabOptions lab_options(const Setup& setup) {
   lab::LabOptions out{.impairments = setup.link,
                       .sysctls = setup.sysctls,
@@ -42,6 +51,16 @@ lab::LabOptions lab_options(const Setup& setup) {
 
 }  // namespace
 
+std::string_view to_string(Counting counting) {
+  switch (counting) {
+    case Counting::Link: return "link";
+    case Counting::PacketSocket: return "packet_socket";
+    case Counting::Datagrams: return "datagrams";
+    case Counting::Segments: return "segments";
+  }
+  return "link";
+}
+
 struct Rig::State {
   /// What a client keeps of a server from one connection to the next.
   struct Memory {
@@ -50,11 +69,20 @@ struct Rig::State {
   };
 
   explicit State(const Setup& given)
-      : setup(given), lab(lab_options(given)), server_io(1), client_io(1), server_lag(server_io, kLagPeriod),
-        client_lag(client_io, kLagPeriod), pace_timer(client_io) {}
+      : setup(given), server_io(1), client_io(1), server_lag(server_io, kLagPeriod), client_lag(client_io, kLagPeriod),
+        pace_timer(client_io) {
+    if (setup.is_direct()) {
+      direct.emplace(setup.elsewhere->address, ports_of(*setup.elsewhere));
+      awake.emplace();
+    } else {
+      lab.emplace(lab_options(setup));
+    }
+  }
 
   Setup setup;
-  lab::Lab lab;
+  std::optional<lab::Lab> lab;                // or, where the setup is direct, the next two
+  std::optional<DirectObserver> direct;
+  std::optional<lab::AwakeProcessors> awake;
   asio::io_context server_io, client_io;
   io::LagMonitor server_lag, client_lag;
   asio::steady_timer pace_timer;
@@ -84,7 +112,7 @@ struct Rig::State {
 
   void start_server(const server::ServerOptions& options) {
     std::promise<void> ready;
-    server_thread = lab.start_thread(lab::Side::Server, [this, &options, &ready](std::stop_token stop) {
+    server_thread = lab->start_thread(lab::Side::Server, [this, &options, &ready](std::stop_token stop) {
       std::unique_ptr<server::Server> listening;
       try {
         listening = std::make_unique<server::Server>(server_io, options);
@@ -110,12 +138,13 @@ struct Rig::State {
   }
 
   void start_client() {
-    client_thread = lab.start_thread(lab::Side::Client, [this](std::stop_token stop) {
+    const auto body = [this](std::stop_token stop) {
       const std::stop_callback on_stop(stop, [this] { client_io.stop(); });
       net::take_real_time_priority(kEndpointPriority);
       client_lag.start();
       client_io.run();
-    });
+    };
+    client_thread = lab ? lab->start_thread(lab::Side::Client, body) : std::jthread(body);
   }
 
   SocketAddress server_of(Transport t) const {
@@ -123,22 +152,29 @@ struct Rig::State {
     return {lab::Lab::server_address(setup.ipv6), setup.subject ? setup.subject->ports.at(t) : resolver_port(t)};
   }
 
-  /// Starts one lookup (client thread). `done` gets the sample once its closing packets have passed too.
-  void start(const Task& task, std::function<void()> answered, std::function<void(Sample&&)> done) {
-    const auto key = next_lookup++;
+  /// In the lab each lookup has an address and port of its own, by which its packets are known.
+  SocketAddress register_flows(const Task& task, std::uint64_t key) {
     // Tokens and Fast Open cookies are bound to the client's address.
     const auto addresses = setup.use_token || setup.fast_open ? 1 : lab::Lab::kClientAddresses;
     const SocketAddress local{lab::Lab::client_address(setup.ipv6, key / kPorts % addresses + 1),
                               static_cast<std::uint16_t>(kFirstPort + key % kPorts)};
     const lab::FlowTag tag{key, task.sample};
-    if (!is_stream(task.transport)) lab.register_flow(capture::Protocol::Udp, local, tag);
+    if (!is_stream(task.transport)) lab->register_flow(capture::Protocol::Udp, local, tag);
     if (is_stream(task.transport) || tcp_fallback(task.transport))
-      lab.register_flow(capture::Protocol::Tcp, local, tag);
+      lab->register_flow(capture::Protocol::Tcp, local, tag);
+    return local;
+  }
+
+  /// Starts one lookup (client thread). `done` gets the sample once its closing packets have passed too.
+  void start(const Task& task, std::function<void()> answered, std::function<void(Sample&&)> done) {
+    const auto key = next_lookup++;
     auto options = base;
     options.transport = task.transport;
     options.server = server_of(task.transport);
     if (setup.elsewhere) options.session.port = options.server.port;
-    options.socket.bind = local;
+    if (lab) options.socket.bind = register_flows(task, key);
+    else options.socket.watcher = direct->watch(options.server);
+    const auto watcher = options.socket.watcher;
     if (const auto known = memories.find(task.transport); known != memories.end()) {
       options.session.ticket = known->second.ticket;
       options.session.token = known->second.token;
@@ -148,15 +184,17 @@ struct Rig::State {
     options.session.key_log = [secrets](std::string_view line) { secrets->append(line).push_back('\n'); };
     const auto settle = options.linger + 2 * setup.link.one_way_delay + 20ms;
     client::start_lookup(client_io, options, query_for(task.transport),
-                         [this, key, task, settle, secrets, answered = std::move(answered),
+                         [this, key, task, settle, secrets, watcher, answered = std::move(answered),
                           done = std::move(done)](client::LookupResult&& result) {
                            answered();
                            auto timer = std::make_shared<asio::steady_timer>(client_io, settle);
-                           timer->async_wait([this, key, task, timer, secrets, done,
+                           timer->async_wait([this, key, task, timer, secrets, watcher, done,
                                               result = std::move(result)](const std::error_code& e) mutable {
-                             if (!e)
-                               done(finish({.task = task, .result = std::move(result), .packets = lab.take(key),
-                                            .key_log = std::move(*secrets)}));
+                             if (e) return;
+                             Sample sample{.task = task, .result = std::move(result), .key_log = std::move(*secrets)};
+                             if (lab) sample.packets = lab->take(key);
+                             else direct->take(*watcher, sample);
+                             done(finish(std::move(sample)));
                            });
                          });
   }
@@ -208,7 +246,7 @@ struct Rig::State {
       sample.loop_lag = std::max(sample.loop_lag, Duration(sample.packets.front().sent - sample.result.started));
     for (const auto& packet : sample.packets) {
       if (packet.sent > end) continue;
-      sample.link_lateness = std::max(sample.link_lateness, lab.stall_before(packet.sent));
+      if (lab) sample.link_lateness = std::max(sample.link_lateness, lab->stall_before(packet.sent));
       if (!packet.delivered) continue;
       sample.link_lateness = std::max(sample.link_lateness, Duration(*packet.delivered - packet.due));
       const bool to_server = packet.place.direction == link::Direction::ToServer;
@@ -302,7 +340,7 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
   }
   state_->start_server(server);
   if (setup.subject)
-    state_->foreign.emplace(state_->lab, state_->setup, chain, base,
+    state_->foreign.emplace(*state_->lab, state_->setup, chain, base,
                             [state = state_.get()](Transport t) -> const Bytes& { return state->query_for(t); });
   state_->start_client();
 
@@ -374,7 +412,15 @@ void Rig::set_interval(Duration interval) {
   asio::post(state_->client_io, [state = state_.get(), interval] { state->pace.interval = interval; });
 }
 
-lab::Lab& Rig::lab() { return state_->lab; }
+lab::Lab& Rig::lab() {
+  if (!state_->lab) throw std::logic_error("a server that is asked directly has no lab");
+  return *state_->lab;
+}
+std::vector<std::pair<std::string, std::string>> Rig::kernel_settings() const {
+  return state_->lab ? state_->lab->kernel_settings() : lab::read_kernel_settings();
+}
+lab::LinkPrecision Rig::precision() const { return state_->lab ? state_->lab->precision() : lab::LinkPrecision{}; }
+std::uint64_t Rig::missed_packets() const { return state_->direct ? state_->direct->missed() : 0; }
 const Setup& Rig::setup() const { return state_->setup; }
 std::string Rig::server_log() const { return state_->foreign ? state_->foreign->last_words() : std::string(); }
 

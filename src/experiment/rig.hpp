@@ -10,6 +10,7 @@
 #include "client/lookup.hpp"
 #include "experiment/setup.hpp"
 #include "lab/lab.hpp"
+#include "trace/critical_path.hpp"
 
 namespace doxlab::experiment {
 
@@ -20,11 +21,30 @@ struct Task {
   std::uint64_t sample = 0;
 };
 
+/// Who counted the packets of a lookup.
+enum class Counting : std::uint8_t {
+  Link,          ///< the lab's link: sent and delivered are known
+  PacketSocket,  ///< a packet socket at the client: both times are those at the client until place_server()
+  Datagrams,     ///< the client's UDP socket, of which each datagram was made a packet; times likewise
+  Segments,      ///< the kernel, which knows of a TCP connection how many segments there were, and not which
+};
+std::string_view to_string(Counting counting);  // "link", "packet_socket", "datagrams", "segments"
+
+/// What is known of a lookup over TCP where no packets were seen.
+struct StreamCounts {
+  /// What the socket's user did and saw, and the acknowledgements that the kernel gave: packets without octets. Round trips are
+  /// counted on them, and nothing else.
+  std::vector<capture::RecordedPacket> steps;
+  trace::Volumes volumes;  ///< with IP and TCP headers as they follow from the number of segments; lost ones are not told
+};
+
 /// What one lookup did. Packets include the closing of the connection.
 struct Sample {
   Task task;
   client::LookupResult result;
-  std::vector<capture::RecordedPacket> packets;  ///< in order of `sent`
+  Counting counting = Counting::Link;
+  std::vector<capture::RecordedPacket> packets;  ///< in order of `sent`; none if there are `streams`
+  std::optional<StreamCounts> streams;           ///< if and only if Counting::Segments
   /// Of a reused connection: what went before the measured query. Not counted; dissecting needs it.
   std::vector<capture::RecordedPacket> opening;
   std::string key_log;                           ///< lines of SSLKEYLOGFILE for its TLS sessions
@@ -65,7 +85,14 @@ class Rig {
   /// Changes the pace of the run under way, from any thread.
   void set_interval(Duration interval);
 
+  /// Not of a setup that measures directly: std::logic_error.
   lab::Lab& lab();
+  /// Of the lab, or directly of this machine.
+  std::vector<std::pair<std::string, std::string>> kernel_settings() const;
+  /// Of the lab's link; directly there is none, and nothing was late.
+  lab::LinkPrecision precision() const;
+  /// Packets of the server that a packet socket should have seen and did not, those of other programs included.
+  std::uint64_t missed_packets() const;
   const Setup& setup() const;
   /// The last lines that a foreign server wrote; empty: none, or doxlab's own resolver serves.
   std::string server_log() const;

@@ -36,6 +36,9 @@ struct Elsewhere {
   std::map<Transport, std::uint16_t> ports;     ///< of the transports that may be asked
   std::string doh_path = "/dns-query";
   Duration interval = 500ms;                    ///< between the starts of two lookups, at least
+  /// Without lab and link: over this machine's own sockets, counted there. Then half of the shortest time in which anything came
+  /// back while it was primed stands for the link's delay, where something waits for what is still on its way.
+  bool is_direct = false;
 };
 
 /// A run as it is asked for. The defaults are a cold lookup of example.com on a clean path.
@@ -72,9 +75,10 @@ struct Setup {
   std::shared_ptr<const lab::Subject> subject;
   std::string subject_name = "builtin", subject_version;
   std::vector<Transport> not_offered;           ///< left out of `transports` because the subject lacks them
-  /// Instead of any of these: a server that the link leads to through address translation, verified with the system's trust
-  /// anchors. `ipv6` is its address's family.
+  /// Instead of any of these: a server that the link leads to through address translation, or none does, verified with the
+  /// system's trust anchors. `ipv6` is its address's family.
   std::optional<Elsewhere> elsewhere;
+  bool is_direct() const { return elsewhere && elsewhere->is_direct; }
   std::map<Transport, std::string> not_answering;  ///< of a server elsewhere: why a transport is in `not_offered`
 
   // The resolver, or what a subject is told to do as far as its options reach.

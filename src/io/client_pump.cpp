@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <cstring>
 #include <format>
+#include <span>
 #include <utility>
 
 #include "io/endpoint.hpp"
+#include "net/arrival_time.hpp"
 
 namespace doxlab::io {
 namespace {
@@ -141,11 +143,39 @@ class PumpBase : public ClientPump, public std::enable_shared_from_this<PumpBase
     close_socket();
   }
 
+  void watch(const std::shared_ptr<SocketWatcher>& watcher, int socket, bool is_stream, Timestamp when) {
+    if (!watcher) return;
+    watcher_ = watcher;
+    watcher_->on_open(socket, is_stream, local_address(), when);
+  }
+
+  /// recv(2), seen by the watcher if there is one.
+  ssize_t receive(int socket, std::span<std::uint8_t> buffer) {
+    if (!watcher_) return ::recv(socket, buffer.data(), buffer.size(), 0);
+    Timestamp when;
+    const auto got = net::receive_stamped(socket, buffer, when);
+    if (got >= 0) watcher_->on_received(socket, buffer.first(static_cast<std::size_t>(got)), when);
+    return got;
+  }
+
+  /// send(2), likewise. A datagram without octets counts too.
+  ssize_t send(int socket, BytesView octets) {
+    if (!watcher_) return ::send(socket, octets.data(), octets.size(), MSG_NOSIGNAL);
+    const auto when = monotonic_now();
+    watcher_->on_sending(socket, when);
+    const auto sent = ::send(socket, octets.data(), octets.size(), MSG_NOSIGNAL);
+    const int error = errno;
+    if (sent >= 0) watcher_->on_sent(socket, octets.first(static_cast<std::size_t>(sent)), when);
+    errno = error;
+    return sent;
+  }
+
   asio::steady_timer timer_, linger_timer_;
   std::optional<Timestamp> armed_;
   SocketAddress remote_;
   std::unique_ptr<ClientSession> session_;
   PumpCallbacks callbacks_;
+  std::shared_ptr<SocketWatcher> watcher_;
   bool started_ = false, closing_ = false, dead_ = false, shut_ = false;
 
  private:
@@ -171,6 +201,8 @@ class DatagramPump final : public PumpBase {
       });
       return;
     }
+    if (options.watcher) net::enable_arrival_times(socket_.native_handle());
+    watch(options.watcher, socket_.native_handle(), false, monotonic_now());
     start_inside_open();
     wait_readable();
   }
@@ -183,7 +215,7 @@ class DatagramPump final : public PumpBase {
  private:
   void queue_output(Bytes&& output) override {
     if (dead_) return;
-    if (::send(socket_.native_handle(), output.data(), output.size(), 0) >= 0) return;
+    if (send(socket_.native_handle(), output) >= 0) return;
     // A full buffer is loss, which every datagram transport must survive; ICMP errors are handled on receipt.
     if (errno == ECONNREFUSED) refused();
     else if (errno != EAGAIN && errno != ENOBUFS && errno != EWOULDBLOCK)
@@ -197,7 +229,7 @@ class DatagramPump final : public PumpBase {
       if (error || shut_) return;
       // A bounded batch, then timers and other sockets get their turn.
       for (int i = 0; i < 64; ++i) {
-        const auto got = ::recv(socket_.native_handle(), buffer_.data(), buffer_.size(), 0);
+        const auto got = receive(socket_.native_handle(), buffer_);
         if (got < 0) {
           if (errno == ECONNREFUSED) refused();
           break;
@@ -217,6 +249,7 @@ class DatagramPump final : public PumpBase {
   }
 
   void close_socket() override {
+    if (watcher_ && socket_.is_open()) watcher_->on_close(socket_.native_handle());
     std::error_code ignored;
     socket_.close(ignored);
   }
@@ -254,6 +287,8 @@ class StreamPump final : public PumpBase {
       });
       return;
     }
+    if (options.watcher) net::enable_arrival_times(socket_.native_handle());
+    const auto begin = monotonic_now();
     socket_.async_connect(peer, [self = shared_from_this(), this](const std::error_code& failed) {
       if (dead_ || shut_) return;
       if (failed) {
@@ -271,6 +306,8 @@ class StreamPump final : public PumpBase {
       service();
       wait_readable();
     });
+    // The SYN is on its way, so that the address is known.
+    watch(options.watcher, socket_.native_handle(), true, begin);
   }
 
   SocketAddress local_address() const override {
@@ -283,7 +320,7 @@ class StreamPump final : public PumpBase {
 
   void flush() override {
     while (!unsent_.empty() && !waiting_writable_) {
-      const auto sent = ::send(socket_.native_handle(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+      const auto sent = send(socket_.native_handle(), unsent_);
       if (sent > 0) {
         unsent_.erase(unsent_.begin(), unsent_.begin() + sent);
       } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINPROGRESS) {  // the last with Fast Open
@@ -314,8 +351,9 @@ class StreamPump final : public PumpBase {
   void wait_readable() {
     socket_.async_wait(asio::ip::tcp::socket::wait_read, [self = shared_from_this(), this](const std::error_code& error) {
       if (error || shut_) return;
+      if (watcher_) watcher_->on_readable(socket_.native_handle());
       for (int i = 0; i < 16; ++i) {
-        const auto got = ::recv(socket_.native_handle(), buffer_.data(), buffer_.size(), 0);
+        const auto got = receive(socket_.native_handle(), buffer_);
         if (got > 0) {
           if (!connected_) tell_connected(monotonic_now());
           if (!dead_ && !closing_) session_->receive(BytesView(buffer_).first(static_cast<std::size_t>(got)), monotonic_now());
@@ -340,6 +378,7 @@ class StreamPump final : public PumpBase {
 
   void tell_connected(Timestamp now) {
     connected_ = true;
+    if (watcher_) watcher_->on_connected(socket_.native_handle(), now);
     if (callbacks_.on_connected) callbacks_.on_connected(now);
   }
 
@@ -354,6 +393,7 @@ class StreamPump final : public PumpBase {
   }
 
   void close_socket() override {
+    if (watcher_ && socket_.is_open()) watcher_->on_close(socket_.native_handle());
     std::error_code ignored;
     socket_.close(ignored);
   }

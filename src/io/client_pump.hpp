@@ -14,10 +14,33 @@
 
 namespace doxlab::io {
 
+/// Sees what sockets carry, in the pump's thread, where nothing else can count it: no more than a few calls for each packet.
+class SocketWatcher {
+ public:
+  virtual ~SocketWatcher() = default;
+
+  /// Before the first datagram is sent; over TCP right after the SYN, which was sent at `when`. `socket` is open until
+  /// on_close().
+  virtual void on_open(int socket, bool is_stream, const SocketAddress& local, Timestamp when) = 0;
+  /// TCP is established.
+  virtual void on_connected(int socket, Timestamp when) = 0;
+  /// Before octets are handed to the kernel at `when`: datagrams one by one, of a stream as they are there.
+  virtual void on_sending(int socket, Timestamp when) = 0;
+  /// The kernel has taken them.
+  virtual void on_sent(int socket, BytesView octets, Timestamp when) = 0;
+  /// Something has come; before any of it is read.
+  virtual void on_readable(int socket) = 0;
+  /// It was read; `when` it arrived, by the kernel's word. No octets: an empty datagram, or the end of the stream.
+  virtual void on_received(int socket, BytesView octets, Timestamp when) = 0;
+  /// Before the socket is closed.
+  virtual void on_close(int socket) = 0;
+};
+
 struct SocketOptions {
   std::optional<SocketAddress> bind;      ///< local address and port; empty: the kernel's choice
   bool fast_open = false;                 ///< TCP Fast Open (RFC 7413) where the kernel has a cookie
   std::string congestion_control;         ///< TCP: a name the kernel knows; empty: its default
+  std::shared_ptr<SocketWatcher> watcher; ///< null: nobody
 };
 
 struct PumpCallbacks {

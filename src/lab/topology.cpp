@@ -137,13 +137,16 @@ End make_end(Side side, const LabOptions& options) {
   return {std::move(network), std::move(*device), std::move(congestion_control)};
 }
 
+std::vector<std::pair<std::string, std::string>> read_kernel_settings() {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const auto name : kReported)
+    if (auto value = net::read_sysctl("net/ipv4/" + std::string(name))) settings.emplace_back(name, std::move(*value));
+  return settings;
+}
+
 std::vector<std::pair<std::string, std::string>> read_kernel_settings(const End& end) {
   std::vector<std::pair<std::string, std::string>> settings;
-  end.network.run([&] {
-    for (const auto name : kReported)
-      if (auto value = net::read_sysctl("net/ipv4/" + std::string(name)))
-        settings.emplace_back(name, std::move(*value));
-  });
+  end.network.run([&] { settings = read_kernel_settings(); });
   for (auto& [name, value] : settings)
     if (name == kCongestionControl && !end.congestion_control_of_routes.empty())
       value = end.congestion_control_of_routes + " (set on the routes)";

@@ -23,5 +23,7 @@ End make_end(Side side, const LabOptions& options);
 
 /// The settings that a reader of a measurement wants to know, as they are in force.
 std::vector<std::pair<std::string, std::string>> read_kernel_settings(const End& end);
+/// Those of the calling thread's namespace.
+std::vector<std::pair<std::string, std::string>> read_kernel_settings();
 
 }  // namespace doxlab::lab

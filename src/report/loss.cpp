@@ -9,7 +9,6 @@
 #include "report/accounting.hpp"
 #include "report/order.hpp"
 #include "report/quantile.hpp"
-#include "report/mtu.hpp"
 #include "report/server_line.hpp"
 #include "report/spark.hpp"
 #include "report/table.hpp"
@@ -45,11 +44,8 @@ Document distributions(const results::LossRun& run) {
 }  // namespace
 
 Document loss_text(const results::LossRun& run) {
-  const auto& link = run.link;
-  Document out =
-      std::format("Cold lookups of {} {} over {}: {:g} ms each way, {}, loss {:g}% each way{}, seed {}\n", run.endpoints.qname,
-                  run.endpoints.qtype, run.endpoints.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms, mtu_text(link),
-                  link.loss_percent, link.burst.empty() ? "" : " in bursts (" + link.burst + ")", link.seed);
+  Document out = std::format("Cold lookups of {} {} over {}: {}\n", run.endpoints.qname, run.endpoints.qtype,
+                             run.endpoints.family == "ipv6" ? "IPv6" : "IPv4", path_text(run.link, run.endpoints));
   out += server_line(run.endpoints);
   if (run.shard) out += std::format("Shard {}/{}: part of {} lookups for each transport\n", run.shard->index, run.shard->of, run.repetitions);
   if (!run.parts.empty()) out += std::format("Merged from {} parts\n", run.parts.size());
@@ -82,8 +78,9 @@ Document loss_text(const results::LossRun& run) {
   const auto taken_apart = accounted(run);
   for (const auto& part : {time_text(taken_apart), findings_text(taken_apart)})
     if (!part.empty()) out += "\n" + part;
-  out += std::format("\n{:.0f} s, {} lookups made again because the machine disturbed them. Link: {:.0f} µs late at the median, {:.0f} µs at p99.\n",
-                     run.duration_s, run.repeated, run.precision.p50_us, run.precision.p99_us);
+  out += std::format("\n{:.0f} s, {} lookups made again because the machine disturbed them.", run.duration_s, run.repeated);
+  if (run.endpoints.direct) out += "\n" + counting_text(run.counted_by, run.missed_packets);
+  else out += std::format(" Link: {:.0f} µs late at the median, {:.0f} µs at p99.\n", run.precision.p50_us, run.precision.p99_us);
   if (disturbed) {
     out += "WARNING: this machine was too busy; lookups that were disturbed in every attempt are left out:\n";
     for (const auto* name : in_order(run.results)) {

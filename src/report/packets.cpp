@@ -5,7 +5,6 @@
 
 #include "report/accounting.hpp"
 #include "report/order.hpp"
-#include "report/mtu.hpp"
 #include "report/server_line.hpp"
 #include "report/table.hpp"
 #include "report/unusual_answers.hpp"
@@ -57,11 +56,9 @@ std::string unusual_answers(const results::PacketsRun& run) {
 }  // namespace
 
 Document packets_text(const results::PacketsRun& run) {
-  const auto& link = run.link;
   const auto& ends = run.endpoints;
-  Document out = std::format("One cold lookup of {} {} over {}: {:g} ms each way, {}, loss {:g}% each way, seed {}\n",
-                                ends.qname, ends.qtype, ends.family == "ipv6" ? "IPv6" : "IPv4", link.one_way_delay_ms,
-                                mtu_text(link), link.loss_percent, link.seed);
+  Document out = std::format("One cold lookup of {} {} over {}: {}\n", ends.qname, ends.qtype,
+                             ends.family == "ipv6" ? "IPv6" : "IPv4", path_text(run.link, ends));
   out += server_line(ends);
   if (!ends.server_address.empty()) out += std::format("Groups {}\n\n", ends.client_groups);
   else
@@ -91,9 +88,11 @@ Document packets_text(const results::PacketsRun& run) {
                    std::to_string(s.flights)});
   }
   out += table;
-  out += std::format("\nMedians. The link delivered {} packets {:.0f} µs late at the median, {:.0f} µs at p99, {:.0f} µs at most{}.\n",
-                     run.precision.packets, run.precision.p50_us, run.precision.p99_us, run.precision.max_us,
-                     run.precision.real_time_priority ? "" : " (no real-time priority)");
+  if (ends.direct) out += "\nMedians.\n" + counting_text(run.counted_by, run.missed_packets);
+  else
+    out += std::format("\nMedians. The link delivered {} packets {:.0f} µs late at the median, {:.0f} µs at p99, {:.0f} µs at most{}.\n",
+                       run.precision.packets, run.precision.p50_us, run.precision.p99_us, run.precision.max_us,
+                       run.precision.real_time_priority ? "" : " (no real-time priority)");
   if (!run.precision.within_1_ms)
     out += "WARNING: the link was more than 1 ms late at p99; times of this run are not to be trusted (is the machine busy?)\n";
   for (const auto* name : in_order(run.results)) {

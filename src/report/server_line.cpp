@@ -1,12 +1,21 @@
 #include "report/server_line.hpp"
 
+#include <algorithm>
+#include <array>
+#include <format>
+
+#include "report/mtu.hpp"
+#include "report/order.hpp"
+
 namespace doxlab::report {
 
 std::string server_line(const results::EndpointSettings& endpoints) {
   if (endpoints.subject.empty() || endpoints.subject == "builtin") return {};
   std::string out = "Server: " + endpoints.subject;
   if (!endpoints.server_address.empty()) {
-    out += " at " + endpoints.server_address + ", beyond the link and this machine's own way there, which computing times include\n";
+    out += " at " + endpoints.server_address;
+    out += endpoints.direct ? ", asked directly; computing times are what exceeds the shortest way there and back\n"
+                            : ", beyond the link and this machine's own way there, which computing times include\n";
     for (const auto& [transport, reason] : endpoints.not_answering) out += "Not measured: " + transport + ", " + reason + "\n";
     return out;
   }
@@ -14,6 +23,30 @@ std::string server_line(const results::EndpointSettings& endpoints) {
   for (std::size_t i = 0; i < endpoints.not_offered.size(); ++i)
     out += (i == 0 ? "; it does not offer " : ", ") + endpoints.not_offered[i];
   return out + "\n";
+}
+
+std::string path_text(const results::LinkSettings& link, const results::EndpointSettings& endpoints) {
+  if (endpoints.direct) return "the path as it is";
+  return std::format("{:g} ms each way, {}, loss {:g}% each way{}, seed {}", link.one_way_delay_ms, mtu_text(link), link.loss_percent,
+                     link.burst.empty() ? "" : " in bursts (" + link.burst + ")", link.seed);
+}
+
+std::string counting_text(const std::map<std::string, std::string>& counted_by, std::uint64_t missed_packets) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kWays{{
+      {"packet_socket", "by a packet socket of this machine: every packet that its device sent and received; what the path lost on its way here is not seen"},
+      {"datagrams", "from the socket: every datagram sent and received, with IP and UDP headers as they are without options; what the path lost on its way here is not seen"},
+      {"segments", "by the kernel: TCP segments with headers as they follow from the options negotiated; round trips from what the socket waited for; "
+                   "the acknowledgement of the answer may be among the packets until it"},
+  }};
+  std::string out;
+  for (const auto& [way, words] : kWays) {
+    std::string who;
+    for (const auto* transport : in_order(counted_by))
+      if (counted_by.at(transport) == way) who += (who.empty() ? "" : ", ") + std::string(transport);
+    if (!who.empty()) out += std::format("Counted {} ({}).\n", words, who);
+  }
+  if (missed_packets > 0) out += std::format("WARNING: the packet socket missed {} packets; counts may be too low\n", missed_packets);
+  return out;
 }
 
 }  // namespace doxlab::report

@@ -80,6 +80,8 @@ struct LossRun {
   LinkSettings link;
   EndpointSettings endpoints;
   LinkPrecision precision;                      ///< merged: the worst of the parts
+  std::map<std::string, std::string> counted_by;  ///< by transport, as in PacketsRun
+  std::uint64_t missed_packets = 0;             ///< likewise
   std::vector<LossPart> parts;                  ///< of a merged run
   std::string samples_file;                     ///< where the raw samples are; empty: here below
   std::map<std::string, LossSummary> results;

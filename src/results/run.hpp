@@ -53,6 +53,7 @@ struct EndpointSettings {
   std::vector<std::string> offered, not_offered;  ///< transports; of the builtin resolver all are offered
   /// Of a server elsewhere, reached through address translation; empty: the server was in the lab.
   std::string server_address;
+  bool direct = false;                          ///< that server was asked without lab and link, which `link` then says nothing of
   std::map<std::string, std::uint16_t> server_ports;   ///< by transport
   std::map<std::string, std::string> not_answering;    ///< by transport: why it was not measured
   std::string qname, qtype, family;             ///< family: "ipv4" or "ipv6"
@@ -134,6 +135,10 @@ struct PacketsRun {
   LinkSettings link;
   EndpointSettings endpoints;
   LinkPrecision precision;
+  /// By transport, who counted its packets: "link"; of a server that is asked directly "packet_socket", "datagrams" or "segments"
+  /// (docs/elsewhere.md).
+  std::map<std::string, std::string> counted_by;
+  std::uint64_t missed_packets = 0;             ///< that the packet socket should have seen
   std::map<std::string, PacketsSummary> results;  ///< by transport: do53, do53-tcp, dnscrypt, ..., doq
 };
 

@@ -145,6 +145,25 @@ class WaysBack {
   std::map<std::tuple<std::uint32_t, Direction, Space>, std::map<std::uint64_t, Timestamp>> numbers_;
 };
 
+/// Where no packet is known to need another.
+std::array<Duration, 2> ways_at_first(std::span<const ObservedPacket> packets) {
+  std::array<Duration, 2> out{};
+  std::optional<Timestamp> before;
+  auto asks = Direction::ToServer;
+  for (const auto& packet : packets) {
+    if (!packet.delivered || !packet.direction) continue;
+    if (packet.direction == asks) {
+      before = packet.sent;
+    } else if (before) {
+      out[dissect::side(asks)] = packet.sent - *before;
+      if (asks == Direction::ToClient) break;
+      asks = Direction::ToClient;
+      before = packet.sent;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::array<std::optional<Duration>, 2> shortest_ways_back(const dissect::Dissection& dissection,
@@ -152,6 +171,14 @@ std::array<std::optional<Duration>, 2> shortest_ways_back(const dissect::Dissect
   WaysBack out(dissection);
   for (std::uint32_t i = 0; i < packets.size(); ++i) out.see(packets[i], i);
   return out.shortest;
+}
+
+std::array<Duration, 2> ways_back(const dissect::Dissection& dissection, std::span<const ObservedPacket> packets) {
+  auto out = ways_at_first(packets);
+  const auto shortest = shortest_ways_back(dissection, packets);
+  for (const auto side : {0, 1})
+    if (shortest[side]) out[side] = *shortest[side];
+  return out;
 }
 
 }  // namespace doxlab::trace

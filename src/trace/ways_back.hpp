@@ -16,4 +16,8 @@ namespace doxlab::trace {
 std::array<std::optional<Duration>, 2> shortest_ways_back(const dissect::Dissection& dissection,
                                                            std::span<const dissect::ObservedPacket> packets);
 
+/// The same; where there is no such pair, from the last packet towards the end before it first answered to that answer. Later
+/// packets cross each other, so that only the beginning tells. Zero: the end never answered.
+std::array<Duration, 2> ways_back(const dissect::Dissection& dissection, std::span<const dissect::ObservedPacket> packets);
+
 }  // namespace doxlab::trace
