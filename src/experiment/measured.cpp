@@ -5,6 +5,12 @@
 #include "trace/ways_back.hpp"
 
 namespace doxlab::experiment {
+namespace {
+
+/// Of an end that has nothing to compute, on a busy machine.
+constexpr auto kLongestReaction = 500us;
+
+}  // namespace
 
 Measured measure(const Sample& sample) {
   Measured out;
@@ -31,8 +37,9 @@ void place_server(Sample& sample) {
 }
 
 void place_server(std::vector<capture::RecordedPacket>& packets, Duration way_and_back) {
-  // A little less, since packets are not all as fast as the fastest.
-  const Duration half = (way_and_back - way_and_back / 100) / 2;
+  // A little less: packets are not all as fast as the fastest that says what it answers, and no end reacts at once.
+  const auto slack = std::max<Duration>(way_and_back / 100, std::min<Duration>(kLongestReaction, way_and_back / 10));
+  const Duration half = (way_and_back - slack) / 2;
   for (auto& packet : packets) {
     if (packet.place.direction == link::Direction::ToServer) packet.delivered = packet.sent + half;
     else packet.sent = *packet.delivered - half;

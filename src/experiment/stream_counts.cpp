@@ -1,8 +1,10 @@
 #include "experiment/stream_counts.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "experiment/measured.hpp"
+#include "experiment/packet_log.hpp"
 
 namespace doxlab::experiment {
 namespace {
@@ -56,6 +58,26 @@ Totals before(const WatchedStream& stream, Timestamp started) {
   return totals(stream, at.counters, at.counters, std::prev(first)->bytes_in);
 }
 
+/// The shortest that the kernel measured; zero: none.
+Duration way_and_back(const WatchedStream& stream) {
+  auto shortest = Duration::max();
+  const auto note = [&](const Event& event) {
+    if (event.counters.shortest_round_trip > Duration{}) shortest = std::min(shortest, event.counters.shortest_round_trip);
+  };
+  for (const auto& event : stream.events) note(event);
+  if (stream.end) note(*stream.end);
+  return shortest == Duration::max() ? Duration{} : shortest;
+}
+
+/// Several segments that are read at once have only the time of the last, while the first may have been acknowledged so much
+/// earlier that `now` could follow from that. Told from a server that goes on sending by its silence meanwhile.
+bool is_answer_to_acknowledgement(const Event& before, const Event& now, std::span<const Timestamp> sent, Duration way) {
+  if (now.kind != Received || now.when - before.when < way / 2) return false;
+  // What `before` came in answer to.
+  const auto behind = std::ranges::upper_bound(sent, before.when - way);
+  return behind != sent.begin() && now.when - way - way >= *std::prev(behind);
+}
+
 }  // namespace
 
 trace::Volumes count_volumes(const WatchedStream& stream, Timestamp started, std::optional<Timestamp> answered) {
@@ -85,27 +107,28 @@ trace::Volumes count_volumes(const WatchedStream& stream, Timestamp started, std
 
 std::vector<capture::RecordedPacket> steps_of(const WatchedStream& stream, Timestamp started) {
   std::vector<capture::RecordedPacket> out;
-  auto shortest = Duration::max();
-  const auto note = [&](const Event& event) {
-    if (event.counters.shortest_round_trip > Duration{}) shortest = std::min(shortest, event.counters.shortest_round_trip);
-  };
+  const auto way = way_and_back(stream);
   const auto add = [&](Direction direction, Timestamp when) {
-    if (when < started) return;
-    capture::RecordedPacket step;
-    step.place.direction = direction;
-    step.sent = step.due = when;
-    step.delivered = when;
-    out.push_back(std::move(step));
+    if (when >= started) out.push_back(seen_at_client(direction, when, {}));
   };
+  const Event* received = nullptr;
+  std::vector<Timestamp> sent;
   for (const auto& event : stream.events) {
-    note(event);
-    if (event.kind == Connecting || event.kind == Sending) add(Direction::ToServer, event.when);
+    if (event.kind == Connecting || event.kind == Sending) {
+      add(Direction::ToServer, event.when);
+      sent.push_back(event.when);
+    }
     if (event.kind != Connected && event.kind != Received) continue;
+    if (received != nullptr && is_answer_to_acknowledgement(*received, event, sent, way)) {
+      const auto first = std::min(received->when, event.when - way);
+      add(Direction::ToClient, first);
+      add(Direction::ToServer, first);
+    }
     add(Direction::ToClient, event.when);
     add(Direction::ToServer, event.when);
+    received = &event;
   }
-  if (stream.end) note(*stream.end);
-  place_server(out, shortest == Duration::max() ? Duration{} : shortest);
+  place_server(out, way);
   return out;
 }
 
