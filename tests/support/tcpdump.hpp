@@ -1,6 +1,7 @@
 #pragma once
 /// tcpdump at one end of a lab: what an independent observer saw there.
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
@@ -19,16 +20,21 @@
 
 namespace doxlab::test {
 
+inline constexpr std::size_t kLinkHeader = 14;  ///< of Ethernet and of the loopback device
+
 /// The packets of a pcap file of this machine's byte order, from the IP header on, TCP and UDP only.
 inline std::vector<Bytes> read_pcap(std::string_view file) {
-  constexpr std::size_t kFileHeader = 24, kRecordHeader = 16;
+  constexpr std::size_t kFileHeader = 24, kRecordHeader = 16, kLinkType = 20;
+  std::uint32_t link_type = 0;
+  if (file.size() >= kFileHeader) std::memcpy(&link_type, &file[kLinkType], sizeof link_type);
+  const std::size_t before = (link_type & 0xffff) == 1 ? kLinkHeader : 0;  // LINKTYPE_ETHERNET
   std::vector<Bytes> packets;
   for (std::size_t at = kFileHeader; at + kRecordHeader <= file.size();) {
     std::uint32_t length;
     std::memcpy(&length, &file[at + 8], sizeof length);
     at += kRecordHeader;
     if (at + length > file.size()) break;
-    auto packet = to_bytes(as_bytes(file.substr(at, length)));
+    auto packet = to_bytes(as_bytes(file.substr(at + before, length - std::min<std::size_t>(length, before))));
     if (capture::parse_headers(packet)) packets.push_back(std::move(packet));
     at += length;
   }
@@ -49,12 +55,11 @@ class Tcpdump {
   Tcpdump(lab::Lab& lab, lab::Side side) {
     // With its own snap length of 256 KiB, tcpdump's ring would hold eight packets and lose the rest of a
     // burst.
-    lab.run_in(side, [&] {
-      child_ = start_program({"tcpdump", "-n", "-i", "lab0", "-Z", "root", "--immediate-mode", "-s", "2048",
-                              "-B", "16384", "-U", "-w", folder_.file("pcap")});
-    });
-    if (!child_->wait_for("listening on", kProgramLimit))
-      throw std::runtime_error("tcpdump does not capture: " + child_->errors());
+    lab.run_in(side, [&] { start("lab0", 2048); });
+  }
+  /// At any device; packets may be as large as the device lets them be.
+  Tcpdump(const net::NetworkNamespace& where, const std::string& device) {
+    where.run([&] { start(device, 65575 + kLinkHeader); });
   }
 
   /// Ends the capture. Errors: std::runtime_error if tcpdump failed or missed packets.
@@ -67,6 +72,13 @@ class Tcpdump {
   }
 
  private:
+  void start(const std::string& device, std::size_t snap_length) {
+    child_ = start_program({"tcpdump", "-n", "-i", device, "-Z", "root", "--immediate-mode", "-s", std::to_string(snap_length),
+                            "-B", "65536", "-U", "-w", folder_.file("pcap")});
+    if (!child_->wait_for("listening on", kProgramLimit))
+      throw std::runtime_error("tcpdump does not capture: " + child_->errors());
+  }
+
   TemporaryFolder folder_;
   std::unique_ptr<net::ChildProcess> child_;
 };
