@@ -106,12 +106,12 @@ std::vector<Bytes> split_segments(BytesView packet, std::size_t segment_bytes) {
   // The header alone says where the payload begins, whatever length the packet states.
   const auto described = std::min<std::size_t>(whole.size(), 60'000);
   Bytes head(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(described));
-  const bool v6 = head.size() > 40 && head[0] >> 4 == 6;
-  if (head.size() <= 40) return {};
+  const bool v6 = !head.empty() && head[0] >> 4 == 6;
+  if (head.size() < (v6 ? 40 : kComposedIpv4Bytes)) return {};
   put_u16(head, v6 ? 4 : 2, v6 ? described - 40 : described);
   const bool is_udp = (v6 ? head[6] : head[9]) == kUdp;
   const std::size_t ip_bytes = v6 ? 40 : (head[0] & 0xfu) * 4u;
-  if (is_udp) put_u16(head, ip_bytes + 4, described - ip_bytes);
+  if (is_udp && head.size() >= ip_bytes + kComposedUdpBytes) put_u16(head, ip_bytes + 4, described - ip_bytes);
   const auto headers = parse_headers(head);
   if (!headers || headers->protocol == Protocol::Other) return {};
   const auto ip_header = headers->ip_header_bytes, header = ip_header + headers->transport_header_bytes;

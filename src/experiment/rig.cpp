@@ -241,10 +241,10 @@ struct Rig::State {
     const auto end = sample.result.answered.value_or(sample.result.started + setup.timeout);
     const auto lag_at = [](const io::LagMonitor& loop, Timestamp when) { return loop.max_lag(when, when + kLagPeriod); };
     sample.loop_lag = lag_at(client_lag, sample.result.started);
+    const auto& packets = sample.streams ? sample.streams->steps : sample.packets;
     // Whatever the reason: it takes no longer to begin.
-    if (!sample.packets.empty())
-      sample.loop_lag = std::max(sample.loop_lag, Duration(sample.packets.front().sent - sample.result.started));
-    for (const auto& packet : sample.packets) {
+    if (!packets.empty()) sample.loop_lag = std::max(sample.loop_lag, Duration(packets.front().sent - sample.result.started));
+    for (const auto& packet : packets) {
       if (packet.sent > end) continue;
       if (lab) sample.link_lateness = std::max(sample.link_lateness, lab->stall_before(packet.sent));
       if (!packet.delivered) continue;

@@ -8,8 +8,8 @@
 namespace doxlab::net {
 
 /// Lets the kernel forward IPv4 packets that come in through a device of the calling thread's namespace
-/// (net.ipv4.conf.DEVICE.forwarding). If it did not before, the setting is put back when this object goes, and also when the
-/// process is killed: a small process of its own waits for that.
+/// (net.ipv4.conf.DEVICE.forwarding). If it did not before, the setting is put back when the last such object of any process goes, and
+/// also when the process is killed: a small process of its own waits for that.
 class Forwarding {
  public:
   /// Errors: std::system_error naming the setting.
