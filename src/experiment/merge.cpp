@@ -150,12 +150,14 @@ Result<MergedLoss> merge_loss(std::vector<NamedLossRun> parts) {
   run.environment = first.environment;
   run.link = first.link;
   run.endpoints = first.endpoints;
+  run.counted_by = first.counted_by;
   run.precision = first.precision;
   run.precision.packets = 0;
   for (auto& [name, part] : parts) {
     run.started = std::min(run.started, part.started);
     run.duration_s += part.duration_s;
     run.repeated += part.repeated;
+    run.missed_packets += part.missed_packets;
     worsen(run.precision, part.precision);
     if (part.parts.empty())
       run.parts.push_back(describe_part(part));

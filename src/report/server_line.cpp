@@ -1,6 +1,5 @@
 #include "report/server_line.hpp"
 
-#include <algorithm>
 #include <array>
 #include <format>
 
@@ -33,18 +32,18 @@ std::string path_text(const results::LinkSettings& link, const results::Endpoint
 
 std::string counting_text(const std::map<std::string, std::string>& counted_by, std::uint64_t missed_packets) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kWays{{
-      {"packet_socket", "by a packet socket of this machine: every packet that its device sent and received; what the path lost on its way here is not seen"},
-      {"datagrams", "from the socket: every datagram sent and received, with IP and UDP headers as they are without options; what the path lost on its way here is not seen"},
-      {"segments", "by the kernel: TCP segments with headers as they follow from the options negotiated; round trips from what the socket waited for; "
-                   "the acknowledgement of the answer may be among the packets until it"},
+      {"packet_socket", "by a packet socket, which sees what the device sends and receives"},
+      {"datagrams", "at the socket, datagram by datagram, with IP and UDP headers as they are without options"},
+      {"segments", "by the kernel, as TCP segments; an acknowledgement of the answer may be among those until it"},
   }};
   std::string out;
   for (const auto& [way, words] : kWays) {
     std::string who;
     for (const auto* transport : in_order(counted_by))
       if (counted_by.at(transport) == way) who += (who.empty() ? "" : ", ") + std::string(transport);
-    if (!who.empty()) out += std::format("Counted {} ({}).\n", words, who);
+    if (!who.empty()) out += std::format("Counted {}: {}.\n", words, who);
   }
+  if (!out.empty()) out += "What the path lost on its way to this machine is not seen (docs/elsewhere.md).\n";
   if (missed_packets > 0) out += std::format("WARNING: the packet socket missed {} packets; counts may be too low\n", missed_packets);
   return out;
 }

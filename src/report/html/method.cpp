@@ -88,8 +88,8 @@ void add_environment(Html& html, const Settings& settings) {
   add_term(html, "Processor", std::format("{}, {}{}", e.cpu, counted(e.cores, "core", "cores"), e.virtual_machine ? ", virtual machine" : ""));
   add_term(html, "Libraries", std::format("OpenSSL {}, ngtcp2 {}, nghttp3 {}, nghttp2 {}", e.openssl, e.ngtcp2, e.nghttp3, e.nghttp2));
   const auto& l = *settings.link;
-  add_term(html, "Link", std::format("{:g} ms each way, MTU {}", l.one_way_delay_ms, l.mtu));
   const auto& s = *settings.endpoints;
+  add_term(html, "Link", s.direct ? "none, the path as it is" : std::format("{:g} ms each way, MTU {}", l.one_way_delay_ms, l.mtu));
   add_term(html, "Question", std::format("{} {} over {}", s.qname, s.qtype, s.family == "ipv6" ? "IPv6" : "IPv4"));
   add_term(html, "Key exchange groups", s.client_groups);
   add_term(html, "Certificate chain", std::format("{} bytes, {}", whole(static_cast<double>(s.chain_bytes)), s.chain_key));

@@ -68,7 +68,8 @@ void add_head(Html& html, std::string_view title) {
 /// ", on an emulated path of 20 ms each way": of the first experiment that there is.
 std::string path_text(const results::Study& study) {
   const auto* link = study.packets ? &study.packets->link : study.as_published ? &study.as_published->link : study.loss ? &study.loss->link : nullptr;
-  return link == nullptr ? std::string() : std::format(", on an emulated path of {:g} ms each way", link->one_way_delay_ms);
+  const bool is_direct = study.packets ? study.packets->endpoints.direct : study.loss && study.loss->endpoints.direct;
+  return link == nullptr || is_direct ? std::string() : std::format(", on an emulated path of {:g} ms each way", link->one_way_delay_ms);
 }
 
 void add_header(Html& html, const results::Study& study, const std::vector<Part>& parts) {

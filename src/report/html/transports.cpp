@@ -53,12 +53,14 @@ void add_run(Html& html, const results::PacketsRun& run, std::string_view title)
 void add_transports(Html& html, const results::Study& study) {
   if (!study.packets && !study.as_published) return;
   const auto& any = study.packets ? *study.packets : *study.as_published;
+  const auto path = any.endpoints.direct ? std::string("the path as it is")
+                                         : std::format("a path of {:g} ms each way{}", any.link.one_way_delay_ms,
+                                                       any.link.loss_percent > 0 ? std::format(" that loses {:g}% of the packets", any.link.loss_percent)
+                                                                                 : std::string(" without loss"));
   open_section(html, "transports", "What a cold lookup costs",
-               std::format("One question, {} {}, with nothing remembered from before: a path of {:g} ms each way{}. Up is from client to server. "
+               std::format("One question, {} {}, with nothing remembered from before: {}. Up is from client to server. "
                            "Packets and bytes count until the answer.",
-                           any.endpoints.qname, any.endpoints.qtype, any.link.one_way_delay_ms,
-                           any.link.loss_percent > 0 ? std::format(" that loses {:g}% of the packets", any.link.loss_percent)
-                                                     : std::string(" without loss")));
+                           any.endpoints.qname, any.endpoints.qtype, path));
   if (study.packets) add_run(html, *study.packets, "Current settings");
   if (study.as_published) add_run(html, *study.as_published, "Settings of the published measurement: a Retry on DoH3");
   html.close();
