@@ -1,9 +1,11 @@
 #include "trace/ways_back.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
 #include <tuple>
+#include <vector>
 
 #include "dissect/ranges.hpp"
 #include "trace/carried.hpp"
@@ -35,6 +37,7 @@ class WaysBack {
   void see(const ObservedPacket& packet, std::uint32_t index) {
     const bool arrived = packet.delivered.has_value();
     const auto& here = dissection_.packets[index];
+    if (here.quic_packets > 0) see_datagram(packet, here, arrived);
     if (here.segment != dissect::kNone) see_segment(dissection_.segments[here.segment], packet.sent, arrived);
     for (auto q = here.first_quic_packet; q < here.first_quic_packet + here.quic_packets; ++q)
       see_quic(dissection_.quic_packets[q], packet.sent, arrived);
@@ -114,6 +117,33 @@ class WaysBack {
     else if (arrived) waiting.push_back({segment.sequence + length, now});
   }
 
+  /// Before a server knows that its client's address is real, it sends at most three times what it has received (RFC 9000 section
+  /// 8.1): what exceeds that needs the datagram that allowed it, acknowledged or not.
+  void see_datagram(const ObservedPacket& packet, const dissect::DissectedPacket& here, bool arrived) {
+    constexpr std::uint64_t kLimit = 3;
+    const auto* quic = &dissection_.quic_packets[here.first_quic_packet];
+    const std::uint64_t payload = here.ip_bytes - std::min(here.ip_bytes, quic->offset);
+    auto& limit = limits_[quic->connection];
+    if (packet.direction == Direction::ToServer) {
+      if (!arrived) return;
+      const bool validates = std::any_of(quic, quic + here.quic_packets, [](const dissect::QuicPacket& one) {
+        return one.type == QuicPacketType::Handshake || one.token.length > 0;
+      });
+      if (validates && !limit.validated) limit.validated = packet.sent;
+      limit.received += payload;
+      limit.allowed.emplace_back(kLimit * limit.received, packet.sent);
+      return;
+    }
+    limit.sent += payload;
+    const auto enough = std::ranges::lower_bound(limit.allowed, limit.sent, {}, &std::pair<std::uint64_t, Timestamp>::first);
+    if (enough == limit.allowed.end() && !limit.validated) return;  // a server that knows no limit
+    const auto needed = std::min(enough == limit.allowed.end() ? Timestamp::max() : enough->second, limit.validated.value_or(Timestamp::max()));
+    // Of a server that exceeds it now and then, other signs tell more.
+    const auto& known = shortest[dissect::side(Direction::ToServer)];
+    const Duration took = packet.sent - needed;
+    if (known && took >= *known * 3 / 4) sample(Direction::ToServer, took);
+  }
+
   void see_quic(const dissect::QuicPacket& packet, Timestamp now, bool arrived) {
     if (packet.type == QuicPacketType::Retry && arrived && !retry_) retry_ = now;
     if (packet.type == QuicPacketType::Initial && packet.direction == Direction::ToServer && packet.token.length > 0 && retry_) {
@@ -136,7 +166,15 @@ class WaysBack {
     if (asks && arrived) numbers_[{packet.connection, packet.direction, *space}].emplace(packet.packet_number, now);
   }
 
+  /// What a server may send to an address that it does not know to be real. UDP payload octets.
+  struct Limit {
+    std::uint64_t received = 0, sent = 0;
+    std::vector<std::pair<std::uint64_t, Timestamp>> allowed;  ///< so much, from then on
+    std::optional<Timestamp> validated;                        ///< by a Handshake packet or a token: anything
+  };
+
   const dissect::Dissection& dissection_;
+  std::map<std::uint32_t, Limit> limits_;  ///< by connection
   Exchange hello_{.asks = Direction::ToServer}, query_{.asks = Direction::ToServer}, finished_{.asks = Direction::ToClient};
   std::optional<Timestamp> retry_;
   bool used_token_ = false;

@@ -11,7 +11,7 @@ namespace doxlab::trace {
 
 /// The shortest time from a packet to one that could not have been sent without it, by dissect::side() of the direction of the
 /// first: from data to its acknowledgement, from ClientHello to ServerHello, Finished to Finished, Retry to its token, query to
-/// answer. It is the way to that end and back with the least computing there. `sent` is when a packet was seen; one without
+/// answer, and from what allowed a server to exceed three times what it had received. It is the way to that end and back with the least computing there. `sent` is when a packet was seen; one without
 /// `delivered` asks for nothing. Data that was sent twice says nothing (RFC 6298 section 3). Empty: there is no such pair.
 std::array<std::optional<Duration>, 2> shortest_ways_back(const dissect::Dissection& dissection,
                                                            std::span<const dissect::ObservedPacket> packets);

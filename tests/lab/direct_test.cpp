@@ -67,11 +67,20 @@ std::vector<std::string> described(const std::vector<RecordedPacket>& packets, D
   return out;
 }
 
-std::uint64_t octets(const std::vector<RecordedPacket>& packets, Direction direction) {
+std::uint64_t octets_of_first(const std::vector<RecordedPacket>& packets, Direction direction, std::uint64_t count) {
   std::uint64_t out = 0;
   for (const auto& packet : packets)
-    if (packet.place.direction == direction) out += packet.bytes.size();
+    if (packet.place.direction == direction && count-- > 0) out += packet.bytes.size();
+    else if (packet.place.direction == direction) break;
   return out;
+}
+
+/// Those that the client had sent or received by then.
+std::vector<RecordedPacket> seen_until(std::vector<RecordedPacket> packets, Timestamp when) {
+  std::erase_if(packets, [&](const auto& packet) {
+    return (packet.place.direction == Direction::ToServer ? std::optional(packet.sent) : packet.delivered).value_or(Timestamp::max()) > when;
+  });
+  return packets;
 }
 
 std::uint64_t count(const std::vector<RecordedPacket>& packets, Direction direction) {
@@ -94,7 +103,8 @@ std::vector<Sample> look_up(const Setup& setup, std::size_t repetitions) {
   for (std::uint64_t sample = 0; sample < repetitions; ++sample)
     for (const auto t : setup.transports) tasks.push_back({t, sample});
   std::vector<Sample> out;
-  EXPECT_TRUE(rig.run(tasks, {.interval = 30ms}, [&](Sample&& sample) { out.push_back(std::move(sample)); }, {}));
+  const SamplerOptions pace{.first_interval = 30ms, .least_interval = 30ms};
+  EXPECT_TRUE(run_sampler(rig, tasks, pace, [&](Sample&& sample) { out.push_back(std::move(sample)); }, {}, {}));
   EXPECT_EQ(rig.missed_packets(), 0);
   return out;
 }
@@ -175,16 +185,22 @@ TEST_P(DirectAgreesWithTheLink, PacketsBytesAndRoundTrips) {
     place_server(sample);
     const auto measured = measure(sample);
     ASSERT_TRUE(measured.path);
-    EXPECT_EQ(measured.path->round_trips(), real_path->round_trips()) << transcript(sample, real);
-    EXPECT_EQ(measured.flights, trace::count_flights(real, trace::cut_at_answer(real, real_path)));
+    // A machine that was too busy in every attempt has said so.
+    if (!sample.disturbed) {
+      EXPECT_EQ(measured.path->round_trips(), real_path->round_trips()) << transcript(sample, real);
+      EXPECT_EQ(measured.flights, trace::count_flights(real, trace::cut_at_answer(real, real_path)));
+    }
     const auto& got = measured.volumes;
     for (const auto direction : {Direction::ToServer, Direction::ToClient}) {
       const bool to_server = direction == Direction::ToServer;
       const auto& until = to_server ? got.to_server : got.to_client;
       const auto& after = to_server ? got.to_server_after : got.to_client_after;
       const auto& real_until = to_server ? real_volumes.to_server : real_volumes.to_client;
-      EXPECT_EQ(until.packets + after.packets, count(real, direction));
-      EXPECT_EQ(until.ip_bytes + after.ip_bytes, octets(real, direction));
+      // What came or went until the socket was closed, 90 ms after the answer, and perhaps a little more.
+      const auto total = until.packets + after.packets;
+      EXPECT_GE(total, count(seen_until(real, *sample.result.answered + 85ms), direction));
+      EXPECT_LE(total, count(real, direction));
+      EXPECT_EQ(until.ip_bytes + after.ip_bytes, octets_of_first(real, direction, total));
       if (sample.streams) {
         EXPECT_GE(until.packets, real_until.packets);
         EXPECT_LE(until.packets, real_until.packets + 1) << "an acknowledgement of the answer, or what came right behind it";
@@ -193,7 +209,9 @@ TEST_P(DirectAgreesWithTheLink, PacketsBytesAndRoundTrips) {
       EXPECT_EQ(until.packets, real_until.packets);
       EXPECT_EQ(until.ip_bytes, real_until.ip_bytes);
       const auto describe = permitted ? test::describe_packet : seen_by_socket;
-      EXPECT_EQ(described(sample.packets, direction, describe), described(real, direction, describe));
+      auto expected = described(real, direction, describe);
+      expected.resize(std::min<std::size_t>(expected.size(), total));
+      EXPECT_EQ(described(sample.packets, direction, describe), expected);
     }
   }
 }
