@@ -1,6 +1,7 @@
 #include "experiment/direct_observer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <stdexcept>
 
@@ -28,6 +29,9 @@ void number(std::vector<RecordedPacket>& packets, std::uint64_t sample) {
 }
 
 bool is_on(const char* setting) { return net::read_sysctl(std::string("net/ipv4/") + setting).value_or("1") != "0"; }
+
+/// Of a lookup's datagrams, since a server may send what it likes.
+constexpr std::size_t kMostDatagramBytes = std::size_t{16} << 20;
 
 /// The sockets of one lookup.
 class Watcher final : public io::SocketWatcher {
@@ -76,6 +80,7 @@ class Watcher final : public io::SocketWatcher {
   }
 
   std::vector<Socket> sockets;
+  std::uint64_t not_kept = 0;  ///< datagrams that were too many
 
  private:
   Socket* find(int socket) {
@@ -93,6 +98,11 @@ class Watcher final : public io::SocketWatcher {
   void note_datagram(int socket, Direction direction, BytesView octets, Timestamp when) {
     auto* here = find(socket);
     if (here == nullptr || !counts_ || here->key.protocol != Protocol::Udp) return;
+    if (kept_bytes_ > kMostDatagramBytes) {
+      ++not_kept;
+      return;
+    }
+    kept_bytes_ += octets.size();
     const bool to_server = direction == Direction::ToServer;
     const auto& local = here->key.client;
     here->datagrams.push_back(
@@ -101,6 +111,7 @@ class Watcher final : public io::SocketWatcher {
 
   const SocketAddress server_;
   const bool counts_;
+  std::size_t kept_bytes_ = 0;
   std::map<int, std::size_t> open_;
   std::map<int, std::uint64_t> bytes_in_;
 };
@@ -146,6 +157,7 @@ StreamCounts count_streams(const std::vector<Watcher::Socket>& sockets, const cl
 
 struct DirectObserver::State {
   std::unique_ptr<PacketLog> log;
+  std::atomic<std::uint64_t> not_kept{0};  ///< at the sockets
   std::string why_not;
 };
 
@@ -169,7 +181,9 @@ std::shared_ptr<io::SocketWatcher> DirectObserver::watch(const SocketAddress& se
 }
 
 void DirectObserver::take(io::SocketWatcher& watcher, Sample& sample) {
-  auto& sockets = dynamic_cast<Watcher&>(watcher).sockets;
+  auto& watched = dynamic_cast<Watcher&>(watcher);
+  auto& sockets = watched.sockets;
+  state_->not_kept += watched.not_kept;
   const bool has_stream = std::ranges::contains(sockets, Protocol::Tcp, [](const auto& socket) { return socket.key.protocol; });
   if (has_packet_socket()) {
     sample.counting = Counting::PacketSocket;
@@ -186,6 +200,6 @@ void DirectObserver::take(io::SocketWatcher& watcher, Sample& sample) {
   number(sample.packets, sample.task.sample);
 }
 
-std::uint64_t DirectObserver::missed() const { return state_->log ? state_->log->missed() : 0; }
+std::uint64_t DirectObserver::missed() const { return state_->not_kept + (state_->log ? state_->log->missed() : 0); }
 
 }  // namespace doxlab::experiment

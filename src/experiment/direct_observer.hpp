@@ -28,7 +28,7 @@ class DirectObserver {
   /// Call it once the lookup's sockets are closed; what comes later is not counted.
   void take(io::SocketWatcher& watcher, Sample& sample);
 
-  /// Packets that the packet socket should have seen and did not.
+  /// Packets that should have been seen or kept and were not.
   std::uint64_t missed() const;
 
  private:

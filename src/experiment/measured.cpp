@@ -12,6 +12,16 @@ constexpr auto kLongestReaction = 500us;
 
 }  // namespace
 
+std::string_view to_string(Counting counting) {
+  switch (counting) {
+    case Counting::Link: return "link";
+    case Counting::PacketSocket: return "packet_socket";
+    case Counting::Datagrams: return "datagrams";
+    case Counting::Segments: return "segments";
+  }
+  return "link";
+}
+
 Measured measure(const Sample& sample) {
   Measured out;
   const auto& result = sample.result;

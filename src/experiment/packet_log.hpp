@@ -38,7 +38,7 @@ class PacketLog {
 
   /// What a flow that was opened then has sent and got so far; it is forgotten.
   std::vector<capture::RecordedPacket> take(const FlowKey& key, Timestamp opened);
-  /// Packets that were not seen or could not be read, so far.
+  /// Packets that were not seen, could not be read, or were too many to be kept (a server may send what it likes), so far.
   std::uint64_t missed();
 
  private:
@@ -48,13 +48,15 @@ class PacketLog {
   void drain();
   void add(const net::SeenPacket& seen, Bytes&& packet);
   void forget(Timestamp now);
+  void let_go(const std::vector<capture::RecordedPacket>& packets);
 
   const IpAddress server_;
   const std::set<std::uint16_t> ports_;
   std::mutex mutex_;
   net::PacketSocket socket_;
   Flows flows_;
-  std::uint64_t received_ = 0, unreadable_ = 0;
+  std::uint64_t received_ = 0, not_kept_ = 0;
+  std::size_t kept_bytes_ = 0;
   net::FileDescriptor wake_;
   std::jthread thread_;  // last, so that it ends first
 };

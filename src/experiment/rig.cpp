@@ -51,16 +51,6 @@ lab::LabOptions lab_options(const Setup& setup) {
 
 }  // namespace
 
-std::string_view to_string(Counting counting) {
-  switch (counting) {
-    case Counting::Link: return "link";
-    case Counting::PacketSocket: return "packet_socket";
-    case Counting::Datagrams: return "datagrams";
-    case Counting::Segments: return "segments";
-  }
-  return "link";
-}
-
 struct Rig::State {
   /// What a client keeps of a server from one connection to the next.
   struct Memory {

@@ -91,7 +91,7 @@ class Rig {
   std::vector<std::pair<std::string, std::string>> kernel_settings() const;
   /// Of the lab's link; directly there is none, and nothing was late.
   lab::LinkPrecision precision() const;
-  /// Packets of the server that a packet socket should have seen and did not, those of other programs included.
+  /// Packets of the server that should have been seen or kept and were not, those of other programs included.
   std::uint64_t missed_packets() const;
   const Setup& setup() const;
   /// The last lines that a foreign server wrote; empty: none, or doxlab's own resolver serves.

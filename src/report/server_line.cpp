@@ -44,7 +44,7 @@ std::string counting_text(const std::map<std::string, std::string>& counted_by, 
     if (!who.empty()) out += std::format("Counted {}: {}.\n", words, who);
   }
   if (!out.empty()) out += "What the path lost on its way to this machine is not seen (docs/elsewhere.md).\n";
-  if (missed_packets > 0) out += std::format("WARNING: the packet socket missed {} packets; counts may be too low\n", missed_packets);
+  if (missed_packets > 0) out += std::format("WARNING: {} packets were missed; counts may be too low\n", missed_packets);
   return out;
 }
 

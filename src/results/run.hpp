@@ -138,7 +138,7 @@ struct PacketsRun {
   /// By transport, who counted its packets: "link"; of a server that is asked directly "packet_socket", "datagrams" or "segments"
   /// (docs/elsewhere.md).
   std::map<std::string, std::string> counted_by;
-  std::uint64_t missed_packets = 0;             ///< that the packet socket should have seen
+  std::uint64_t missed_packets = 0;             ///< that should have been seen or kept, and were not
   std::map<std::string, PacketsSummary> results;  ///< by transport: do53, do53-tcp, dnscrypt, ..., doq
 };
 

@@ -22,6 +22,20 @@ class Seen {
     packets_.push_back({.ip_bytes = 40 + length, .sent = at, .delivered = arrives ? std::optional(at) : std::nullopt, .direction = direction});
     return *this;
   }
+  /// A datagram with one packet: an ACK of packet 0, or else a PING.
+  Seen& datagram(Duration when, Direction direction, dissect::QuicPacketType type, std::uint32_t payload, bool acknowledges) {
+    const auto index = static_cast<std::uint32_t>(dissection_.packets.size());
+    const auto quic = static_cast<std::uint32_t>(dissection_.quic_packets.size());
+    dissection_.packets.push_back({.protocol = capture::Protocol::Udp, .direction = direction, .ip_bytes = 28 + payload, .first_quic_packet = quic, .quic_packets = 1});
+    dissection_.quic_packets.push_back({.packet = index, .connection = 0, .direction = direction, .type = type, .offset = 28, .length = payload,
+                                        .is_decrypted = true, .packet_number = quic, .first_frame = quic, .frames = 1});
+    dissect::QuicFrame frame{.type = acknowledges ? dissect::kFrameAck : dissect::kFramePing, .unit = quic};
+    if (acknowledges) frame.acked.push_back({0, 0});
+    dissection_.quic_frames.push_back(std::move(frame));
+    const auto at = Timestamp{} + when;
+    packets_.push_back({.ip_bytes = 28 + payload, .sent = at, .delivered = at, .direction = direction});
+    return *this;
+  }
   Seen& again() {
     auto& last = dissection_.segments.back();
     last.repeated.push_back(last.stream_range());
@@ -43,6 +57,29 @@ TEST(ShortestWaysBack, OfAHandshakeSeenNearTheClient) {
   seen.segment(41ms, Direction::ToServer, kAck, 101, 0, 501);
   EXPECT_EQ(seen.to(Direction::ToServer), 40ms);
   EXPECT_EQ(seen.to(Direction::ToClient), 1ms);
+}
+
+TEST(ShortestWaysBack, IsFromWhatAllowedAQuicServerToExceedItsLimit) {
+  using enum dissect::QuicPacketType;
+  Seen seen;
+  seen.datagram(0ms, Direction::ToServer, Initial, 1200, false);
+  seen.datagram(24ms, Direction::ToClient, Initial, 1200, true);  // after a while of computing
+  for (int i = 0; i < 2; ++i) seen.datagram(24ms, Direction::ToClient, Handshake, 1200, false);
+  EXPECT_EQ(seen.to(Direction::ToServer), 24ms);
+  seen.datagram(25ms, Direction::ToServer, Handshake, 50, true);  // nobody acknowledges an acknowledgement
+  seen.datagram(45ms, Direction::ToClient, Handshake, 1200, false);
+  EXPECT_EQ(seen.to(Direction::ToServer), 20ms);
+}
+
+TEST(ShortestWaysBack, OfAServerThatKnowsNoLimitIsNotMistaken) {
+  using enum dissect::QuicPacketType;
+  Seen seen;
+  seen.datagram(0ms, Direction::ToServer, Initial, 1200, false);
+  seen.datagram(24ms, Direction::ToClient, Initial, 1200, true);
+  for (int i = 0; i < 5; ++i) seen.datagram(24ms, Direction::ToClient, Handshake, 1200, false);
+  seen.datagram(25ms, Direction::ToServer, Handshake, 50, true);
+  seen.datagram(26ms, Direction::ToClient, Handshake, 1200, false);
+  EXPECT_EQ(seen.to(Direction::ToServer), 24ms);
 }
 
 TEST(ShortestWaysBack, WhatWasSentTwiceSaysNothing) {
