@@ -117,6 +117,11 @@ void choose_client(Setup& setup, const std::string& name_path_or_command) {
       setup.not_spoken.push_back(t);
       return true;
     });
+  if (!client->zones.empty() && !setup.zone) {
+    auto zone = resolver::Zone::parse(resolver::Zone::built_in_text() + client->zones);
+    if (!zone) throw std::runtime_error(std::format("{}: zones: {}", client->name, zone.error().message));
+    setup.zone = std::move(*zone);
+  }
   setup.client = std::make_shared<const lab::ForeignClient>(std::move(*client));
 }
 

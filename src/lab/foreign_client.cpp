@@ -41,6 +41,7 @@ class ClientReader {
       else if (name == "summary") out_.summary = text(node, name);
       else if (name == "package") out_.package = text(node, name);
       else if (name == "version") out_.version_command = texts(node, name);
+      else if (name == "zones") out_.zones = text(node, name);
       else if (name == "options") read_options(node);
       else if (name == "commands") read_commands(node);
       else if (name == "environment") read_environment(node);

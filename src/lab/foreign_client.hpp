@@ -42,6 +42,9 @@ struct ForeignClient {
   std::map<Transport, std::vector<std::string>> commands;
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<SubjectFile> files;            ///< written into the folder before each execution
+  /// Zones in master-file format that doxlab's resolver serves beside the built-in one: what the program asks by itself before
+  /// it trusts a server. Not beside a zone that the user gives.
+  std::string zones;
   /// Options of doxlab's client that it follows, without dashes: those that its file has placeholders for.
   std::set<std::string, std::less<>> options;
   /// Of a forwarder: it is started, asked by a plain UDP query to this port of 127.0.0.1 and ended. It is ready when it has
