@@ -24,7 +24,11 @@ struct Conversation {
   capture::Protocol protocol = capture::Protocol::Other;
   SocketAddress client, server;
   std::optional<Transport> transport;
-  Timestamp first_sent = Timestamp::max();  ///< of the packets proper, not of those before
+  Timestamp first_sent = Timestamp::max();  ///< by the client, of the packets proper, not of those before
+  Timestamp last_data{};                    ///< the client's last packet that is more than an acknowledgement
+  bool asks_question = false, asks_other = false;  ///< DNS queries that could be read
+  std::optional<Timestamp> question_sent;   ///< the first packet with the question
+  Timestamp other_answered = Timestamp::max();  ///< the first arrival of an answer to another question
 
   bool is_between(const capture::PacketHeaders& headers, Direction direction) const {
     const bool asks = direction == Direction::ToServer;
@@ -33,7 +37,12 @@ struct Conversation {
   }
 };
 
-/// Index of each packet's conversation; those without one cannot be: the recorder keeps TCP and UDP only.
+bool has_data(const RecordedPacket& packet) {
+  const auto headers = capture::parse_headers(packet.bytes);
+  return headers && (!headers->payload.empty() || (headers->tcp_flags & dissect::kTcpSyn) != 0);
+}
+
+/// The index of a packet's conversation, and of a new one if it begins one; of a packet that has none, the next after all.
 std::size_t conversation_of(const RecordedPacket& packet, std::vector<Conversation>& all) {
   const auto headers = capture::parse_headers(packet.bytes);
   if (!headers) return all.size();
@@ -107,6 +116,7 @@ class Recognition {
     keys.add(sample_.key_log);
     const auto dissection = dissect::dissect(observed, keys);
     sort_into_conversations();
+    find_questions(dissection);
     find_answers(dissection, observed);
     const auto* answer = choose_answer();
     choose_lookup(answer);
@@ -121,16 +131,30 @@ class Recognition {
     for (std::size_t i = 0; i < all_.size(); ++i) {
       owner_.push_back(conversation_of(all_[i], conversations_));
       if (owner_[i] == conversations_.size() || i < before_) continue;
-      auto& first = conversations_[owner_[i]].first_sent;
-      if (all_[i].place.direction == Direction::ToServer) first = std::min(first, all_[i].sent);
+      if (all_[i].place.direction == Direction::ToClient) continue;
+      auto& here = conversations_[owner_[i]];
+      here.first_sent = std::min(here.first_sent, all_[i].sent);
+      if (has_data(all_[i])) here.last_data = std::max(here.last_data, all_[i].sent);
     }
     for (auto& one : conversations_) one.transport = transport_at_(one.protocol, one.server);
     is_lookup_.assign(conversations_.size(), false);
   }
 
-  bool answers_question(const dissect::DnsMessage& message) const {
-    return message.is_response && message.is_well_formed && message.qtype == question_.qtype &&
-           without_dot(message.qname) == without_dot(question_.qname);
+  bool has_question(const dissect::DnsMessage& message) const {
+    return message.is_well_formed && message.qtype == question_.qtype && without_dot(message.qname) == without_dot(question_.qname);
+  }
+
+  void find_questions(const Dissection& dissection) {
+    for (auto i = before_; i < all_.size(); ++i)
+      for (const auto& tile : dissection.packets[i].tiles) {
+        if (!is_octets_of_message(tile.kind) || tile.item >= dissection.dns_messages.size() || owner_[i] == conversations_.size()) continue;
+        const auto& message = dissection.dns_messages[tile.item];
+        auto& here = conversations_[owner_[i]];
+        if (!message.is_response) (has_question(message) ? here.asks_question : here.asks_other) = true;
+        if (!message.is_response && has_question(message) && !here.question_sent) here.question_sent = all_[i].sent;
+        if (message.is_response && !has_question(message) && all_[i].delivered)
+          here.other_answered = std::min(here.other_answered, *all_[i].delivered);
+      }
   }
 
   void find_answers(const Dissection& dissection, std::span<const dissect::ObservedPacket> observed) {
@@ -154,7 +178,7 @@ class Recognition {
     }
     if (!is_octets_of_message(tile.kind) || tile.item >= dissection.dns_messages.size()) return;
     const auto& message = dissection.dns_messages[tile.item];
-    if (!answers_question(message)) return;
+    if (!message.is_response || !has_question(message)) return;
     auto* answer = find(conversation, tile.item);
     if (answer == nullptr)
       answer = &answers_.emplace_back(FoundAnswer{.conversation = conversation, .message = tile.item, .arrived = {}, .when = {},
@@ -197,11 +221,13 @@ class Recognition {
     return best;
   }
 
-  /// An earlier attempt of the same lookup: it began before the answer came, and brought none but a truncated one.
+  /// An earlier attempt of the same lookup: it began before the answer came, and brought none but a truncated one. It asked the same
+  /// question, or failed before it could ask anything; connections that a client opens side by side are no attempts.
   bool is_attempt(std::size_t index, const FoundAnswer& answer) const {
     const auto &one = conversations_[index], &chosen = conversations_[answer.conversation];
     if (!one.transport || one.first_sent >= *answer.when || one.server.ip != chosen.server.ip) return false;
     if (one.transport != chosen.transport && tcp_fallback(*one.transport) != chosen.transport) return false;
+    if (!one.asks_question && (one.asks_other || one.last_data >= chosen.first_sent)) return false;
     return std::ranges::none_of(answers_, [&](const FoundAnswer& a) { return a.conversation == index && a.when && !a.is_truncated; });
   }
 
@@ -218,11 +244,17 @@ class Recognition {
     if (first != nullptr) sample_.task.transport = *first->transport;
   }
 
+  /// A connection that has brought answers to other questions before was open: the lookup begins with its question.
+  static Timestamp start_on(const Conversation& one) {
+    const bool was_open = one.question_sent && one.other_answered <= *one.question_sent;
+    return was_open ? *one.question_sent : one.first_sent;
+  }
+
   void split() {
     auto& result = sample_.result;
     result.started = Timestamp::max();
     for (std::size_t i = 0; i < conversations_.size(); ++i)
-      if (is_lookup_[i]) result.started = std::min(result.started, conversations_[i].first_sent);
+      if (is_lookup_[i]) result.started = std::min(result.started, start_on(conversations_[i]));
     std::optional<bool> first_is_udp;
     for (std::size_t i = 0; i < all_.size(); ++i) {
       const bool mine = owner_[i] < conversations_.size() && is_lookup_[owner_[i]];

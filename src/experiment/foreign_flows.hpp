@@ -25,9 +25,10 @@ struct ForeignQuestion {
 /// Takes apart what `sample` has: all packets of the execution in `packets`, those of a forwarder's start in `opening`, and secrets.
 /// Leaves in `packets` those of the lookup, in `opening` what went before on the same connection, and in `beside`
 /// the rest. The lookup is the flow that brought the first whole answer to the question (a truncated one only if no
-/// other came), and earlier ones to the same server that brought none, over the same transport or the one that truncation
-/// leads from. Without an answer it is all flows over the transport. Sets `task.transport` if the question has none, and
-/// of the result: `started` (the client's first packet), `connected` and `secured` (arrival of the server's SYN ACK and of its
+/// other came), and earlier ones to the same server, over the same transport or the one that truncation leads from, that asked it
+/// in vain or failed before they could ask. Without an answer it is all flows over the transport. Sets `task.transport` if the question has none, and
+/// of the result: `started` (the client's first packet; on a connection that had brought answers
+/// to other questions before, the one with the question), `connected` and `secured` (arrival of the server's SYN ACK and of its
 /// Finished), `answered` (arrival of the last octet that the answer needed, in its stream's order), `response` (the
 /// header alone, of DNS that could be read), `handshake`, `quic_retry`, `used_tcp_fallback`.
 /// False: no flow over any known transport was there.
