@@ -31,6 +31,8 @@ namespace doxlab::experiment {
 namespace {
 
 constexpr std::size_t kKeptWords = 64 * 1024;
+/// Some programs say what is wrong first and then at length what one might do.
+constexpr std::size_t kQuotedLines = 5;
 /// Enough for a browser; a file that is longer was written for something else.
 constexpr std::size_t kLargestKeyLog = 4 << 20;
 /// How soon the end of a program is noticed at the latest, and that somebody wants to stop.
@@ -260,7 +262,7 @@ std::optional<Sample> ForeignLookups::execute(const Task& task, std::optional<Tr
 std::string ForeignLookups::what_happened(const Ending& ending) const {
   auto out = ending.reason;
   if (out.empty()) out = std::format("it ended without an answer on the wire: {}", how_it_ended(ending.status.value_or(0)));
-  if (!ending.last_line.empty()) out += std::format("; the last that it wrote: {}", ending.last_line);
+  if (!ending.last_lines.empty()) out += std::format("; the last that it wrote: {}", ending.last_lines);
   return out;
 }
 
@@ -294,8 +296,9 @@ void ForeignLookups::run_program(std::optional<Transport> transport, lab::FlowTa
   else wait_for_end(*child, stop, ending);
   auto words = child->errors();
   if (words.find_first_not_of(" \n") == std::string::npos) words = child->output();
-  ending.last_line = lab::last_lines(words, 1);
-  while (ending.last_line.ends_with('\n')) ending.last_line.pop_back();
+  ending.last_lines = lab::last_lines(words, kQuotedLines);
+  while (ending.last_lines.ends_with('\n')) ending.last_lines.pop_back();
+  for (std::size_t at = 0; (at = ending.last_lines.find('\n', at)) != std::string::npos;) ending.last_lines.replace(at, 1, " / ");
   ending.key_log = folder.read("keys", kLargestKeyLog);
 }
 

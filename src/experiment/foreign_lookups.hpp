@@ -30,7 +30,7 @@ class ForeignLookups {
 
   /// Executes the program once, until it ends, or until setup.timeout after its first packet (or after kStartLimit without any),
   /// when it is killed with all that it has started. Outcomes: Answered if the answer is on the wire within the
-  /// timeout, whatever the program says; TimedOut if it had to be killed; else Failed, with how it ended and the last line
+  /// timeout, whatever the program says; TimedOut if it had to be killed; else Failed, with how it ended and the last lines
   /// that it wrote. `is_spared`: the link loses nothing of it. Empty: `stop` ended it.
   /// Errors: std::runtime_error if the program is not there.
   std::optional<Sample> look_up(const Task& task, bool is_spared, const std::stop_token& stop);
@@ -46,7 +46,7 @@ class ForeignLookups {
   struct Ending {
     std::optional<int> status;   ///< empty: killed
     bool timed_out = false;
-    std::string last_line;
+    std::string last_lines;
     std::string key_log;
     Bytes answer;                ///< that a forwarder gave
     std::string reason;          ///< why it got no answer; empty: it ended by itself

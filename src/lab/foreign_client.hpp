@@ -23,7 +23,7 @@ namespace doxlab::lab {
 /// Words of a command, or the values of variables, may hold placeholders, which stand for:
 ///   server        address of the server; `host`: the same, in brackets if it is IPv6
 ///   port          of the transport at the server
-///   name          the server's name, for which its certificate is valid; it resolves nowhere
+///   name          the server's name, for which its certificate is valid; the program finds it in its hosts file
 ///   roots         a file of trust anchors, PEM
 ///   qname, qtype  the question; `query`: a file with the DNS message, `query_base64url`: the same in a word (RFC 8484 §4.1)
 ///   doh_path      "/dns-query"
