@@ -24,6 +24,7 @@ namespace {
 struct LossOptions {
   LabOptions lab{kDefaultLossPercent};
   std::size_t repetitions = 300;
+  experiment::SamplerOptions sampling;
   std::string samples, shard;
   Output output;
   CaptureOptions capture;
@@ -70,7 +71,7 @@ int run(LossOptions& options, const Invocation& invocation) {
   options.elsewhere.apply(setup, options.repetitions, invocation.stop);
   Captures captures(options.capture, setup, options.repetitions / (shard ? shard->of : 1), invocation.command_line);
   Progress progress;
-  auto result = experiment::run_loss(setup, options.repetitions, shard, {}, invocation.command_line,
+  auto result = experiment::run_loss(setup, options.repetitions, shard, options.sampling, invocation.command_line,
                                      {write_sample, std::ref(progress), captures.on_packets()}, invocation.stop);
   const bool captured = captures.finish();
   result.options = all_lab_arguments(typed_lab_arguments(*options.command));
@@ -98,6 +99,10 @@ Command add_loss(CLI::App& parent) {
   options->output.add_to(*command);
   command->add_option("--samples", options->samples,
                       "Write each sample to this file as it arrives, one JSON object a line, instead of into --json");
+  command->add_option("--in-flight", options->sampling.in_flight,
+                      "Lookups that may be under way at once; 1 keeps a server that serves one after the other from making them wait")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   add_shard_option(*command, options->shard);
   options->capture.add_to(*command);
   options->lab.add_to(*command);
@@ -110,6 +115,7 @@ Command add_loss(CLI::App& parent) {
       "  doxlab loss --loss 5 -n 10000 --samples samples.ndjson --json out.json\n"
       "  doxlab loss --burst 1,30 --only doq,dot        bursts: bad state entered with 1%, left with 30% a packet\n"
       "  doxlab loss --loss 5 -n 1000 --capture slow.pcapng --capture-samples slow   the tail, for Wireshark\n"
+      "  doxlab loss --subject knot --only dot --in-flight 1   each lookup alone with the server\n"
       "  doxlab loss --server dns.example --ip 192.0.2.1 -n 100   a server on the network, through the link\n"
       "  doxlab loss --client kdig --only dot -n 50     a client that others wrote (docs/clients.md)\n"
       "  doxlab loss -n 30000 --shard 2/8 --json part-2.json   the third of eight parts; doxlab merge joins them\n\n"

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <format>
 #include <memory>
@@ -87,6 +89,34 @@ experiment::Setup setup_for(const ReproOptions& options) {
   return setup;
 }
 
+/// An OpenSSL list of groups as --group takes them by name.
+std::string plain(std::string groups) {
+  std::erase(groups, '*');
+  std::ranges::replace(groups, ':', ',');
+  return groups;
+}
+
+/// A word as a shell reads it back.
+std::string quoted(const std::string& word) {
+  const bool is_safe = std::ranges::all_of(word, [](unsigned char c) { return std::isalnum(c) || std::string_view("-_./,:+%@=").contains(c); });
+  if (is_safe && !word.empty()) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+/// What was typed, with the losses that end every lookup instead of those of chance.
+std::string command_for(const results::ScriptedLoss& loss, const CLI::App& typed) {
+  auto arguments = typed_lab_arguments(typed);
+  for (const char* name : {"only", "loss", "burst", "reorder", "duplicate", "corrupt"}) arguments.erase(name);
+  if (loss.client_groups != experiment::Setup().client_groups) arguments["group"] = plain(loss.client_groups);
+  arguments["chain-bytes"] = std::to_string(loss.chain_bytes);
+  arguments["drop"] = loss.drop;
+  std::string out = std::format("doxlab explain --sample {}/0", loss.transport);
+  for (const auto& [name, value] : arguments) out += value == "true" ? std::format(" --{}", name) : std::format(" --{} {}", name, quoted(value));
+  return out;
+}
+
 int run(const ReproOptions& options, const Invocation& invocation) {
   options.output.check();
   const auto setup = setup_for(options);
@@ -97,7 +127,8 @@ int run(const ReproOptions& options, const Invocation& invocation) {
     is_written = true;
     write_capture(path, sample, setup, invocation.command_line);
   };
-  const auto result = (options.find ? find : reproduce)(options, invocation, setup, on_failure);
+  auto result = (options.find ? find : reproduce)(options, invocation, setup, on_failure);
+  if (result.every_time) result.every_time_command = command_for(*result.every_time, *options.command);
   if (!is_written && !options.capture.empty()) std::println(stderr, "doxlab: {}: not written, nothing failed", path);
   options.output.publish(results::to_json(result), report::repro_text(result));
   if (!result.complete) return kInterrupted;

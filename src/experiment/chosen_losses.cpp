@@ -19,6 +19,14 @@ std::vector<link::Scripted> script_for(std::span<const LossSet> sets) {
   return out;
 }
 
+/// "c2s/0,s2c/1".
+std::string drop_list(const LossSet& set) {
+  std::string out;
+  for (const auto& place : set)
+    out += std::format("{}{}/{}", out.empty() ? "" : ",", place.direction == link::Direction::ToServer ? "c2s" : "s2c", place.index);
+  return out;
+}
+
 /// What one lookup adds to the record of its set.
 void add(TriedLoss& tried, const LossSet& set, Sample&& sample, const link::Impairments& link, const LossTrial& trial) {
   const auto analysis = analyse(sample, link);
@@ -109,9 +117,12 @@ std::optional<TriedLosses> try_losses(const Setup& setup, std::span<const LossSe
   if (!finished) return std::nullopt;
   std::ranges::sort(samples, {}, [](const Sample& sample) { return sample.task.sample; });
   TriedLosses out{.each = std::vector<TriedLoss>(sets.size()), .server_log = rig.server_log()};
-  for (auto& tried : out.each) {
-    tried.record.transport = to_string(transport);
-    tried.record.chain_bytes = setup.chain.chain_bytes;
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    auto& record = out.each[set].record;
+    record.drop = drop_list(sets[set]);
+    record.transport = to_string(transport);
+    record.client_groups = setup.client_groups;
+    record.chain_bytes = setup.chain.chain_bytes;
   }
   for (auto& sample : samples) {
     const auto set = sample.task.sample / kLossAttempts;

@@ -131,8 +131,10 @@ class SubjectReader {
 
   void check() {
     if (out_.name.empty()) refuse("'name' is missing");
-    if (!std::ranges::all_of(out_.name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-'; }))
-      refuse("'name' may have letters, digits and '-' only");
+    // It names files of results.
+    const auto is_allowed = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.'; };
+    if (out_.name.starts_with('.') || !std::ranges::all_of(out_.name, is_allowed))
+      refuse("'name' may have letters, digits, '-' and '.' only, and no '.' in front");
     if (out_.command.empty()) refuse("'command' is missing");
     if (out_.ports.empty()) refuse("'ports' offers no transport");
     for (const auto& word : out_.command) check_placeholders(word);

@@ -47,6 +47,8 @@ constexpr Group kCauses[] = {{"tcp_handshake", "handshake", "handshake"},
                              {"queue", "queue", "queue"},
                              {"client_computing", "computing", "computing"},
                              {"server_computing", "computing", "computing"},
+                             {"client_think_time", "think time", "think time"},
+                             {"server_think_time", "think time", "think time"},
                              {"unexplained", "unexplained", "unexplained"}};
 
 constexpr Group kOwners[] = {{"ip_header", "headers", ""},    {"udp_header", "headers", ""},
@@ -74,7 +76,8 @@ constexpr std::pair<std::string_view, std::string_view> kFindings[] = {
     {"early_data_not_used", "resumed without early data"},
     {"early_data_rejected", "the server rejected early data"},
     {"no_session_ticket", "the server gave no session ticket"},
-    {"closed_before_answer", "the server ended the connection before the answer"}};
+    {"closed_before_answer", "the server ended the connection before the answer"},
+    {"server_think_time", "the server acknowledged what it was sent and took its time"}};
 
 /// "DoH3/17" as `explain --sample` takes it.
 std::string sample_name(const std::string& transport, std::uint64_t sample) { return std::format("{}/{}", transport, sample); }

@@ -65,9 +65,9 @@ Document repro_text(const results::ReproRun& run) {
     out += run.server_log.empty() ? std::string("The server wrote no log lines.\n\n") : "The server's last log lines:\n" + run.server_log + "\n";
   }
   if (run.every_time)
-    out += std::format("To make it happen every time, lose {} ({} of {} lookups failed; {}, chain of {} bytes)\n\n",
+    out += std::format("To make it happen every time, lose {} ({} of {} lookups failed; {}, chain of {} bytes):\n  {}\n\n",
                        joined(run.every_time->packets), run.every_time->failed, run.every_time->attempts, run.every_time->transport,
-                       run.every_time->chain_bytes);
+                       run.every_time->chain_bytes, run.every_time_command);
   out += std::format("Verdict: {}: {}\n", run.verdict, run.reason);
   if (run.handshakes_needed) out += std::format("To decide, try again with -n {}\n", *run.handshakes_needed);
   if (!run.complete) out += "INTERRUPTED: only what was measured until then is here\n";

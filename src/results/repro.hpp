@@ -28,7 +28,9 @@ struct ReproCell {
 /// Lookups in which just these packets were lost.
 struct ScriptedLoss {
   std::vector<std::string> packets;    ///< "server packet 1: initial 1: ServerHello 1178", as in the first that failed
+  std::string drop;                    ///< the same as --drop takes it: "s2c/1"
   std::string transport;               ///< "doh3"
+  std::string client_groups;           ///< that the client offered, an OpenSSL list
   std::uint64_t chain_bytes = 0;
   std::uint64_t attempts = 0;
   std::uint64_t failed = 0;            ///< no handshake within the timeout; of "find": no answer
@@ -51,6 +53,7 @@ struct ReproRun {
   std::vector<ReproCell> cells;
   std::vector<ScriptedLoss> scripted;
   std::optional<ScriptedLoss> every_time;  ///< the fewest losses that ended every lookup which met them
+  std::string every_time_command;      ///< a command line that shows `every_time`; empty: there is none
   std::optional<Explanation> first_failure;
   std::string server_log;              ///< the last lines of the server after that failure
   Environment environment;

@@ -138,10 +138,11 @@ class Builder {
     out.kind = cause.kind;
     out.timer = cause.timer;
     // The evidence: what was lost in either direction and so kept the timer from being stopped.
-    if (out.kind != SpanKind::Computing)
+    if (out.kind != SpanKind::Computing && out.kind != SpanKind::ThinkTime)
       for (std::uint32_t i = 0; i < wait.packet; ++i)
         if (all_.packets[i].direction && !all_.packets[i].delivered && all_.packets[i].sent + round_trip_ >= wait.begin)
           out.packets.push_back(i);
+    if (cause.acknowledgement) out.packets.push_back(*cause.acknowledgement);
     out.packets.push_back(wait.packet);
     return out;
   }
@@ -175,6 +176,7 @@ std::string cause_name(const Span& span) {
     case SpanKind::Timer: return std::string(to_string(*span.timer));
     case SpanKind::Queue: return "queue";
     case SpanKind::Computing: return span.is_at_client() ? "client_computing" : "server_computing";
+    case SpanKind::ThinkTime: return span.is_at_client() ? "client_think_time" : "server_think_time";
     case SpanKind::Unexplained: break;
   }
   return "unexplained";
@@ -186,6 +188,7 @@ std::string cause_display_name(const Span& span) {
     case SpanKind::Timer: return std::string(display_name(*span.timer));
     case SpanKind::Queue: return "queue on the link";
     case SpanKind::Computing: return span.is_at_client() ? "computing, client" : "computing, server";
+    case SpanKind::ThinkTime: return span.is_at_client() ? "think time, client" : "think time, server";
     case SpanKind::Unexplained: break;
   }
   return "unexplained";
@@ -195,7 +198,8 @@ std::vector<std::string> cause_names() {
   std::vector<std::string> out;
   for (const auto& names : kNeeds) out.emplace_back(names.json);
   for (std::size_t i = 0; i < kTimerCount; ++i) out.emplace_back(to_string(static_cast<Timer>(i)));
-  for (const char* name : {"queue", "client_computing", "server_computing", "unexplained"}) out.emplace_back(name);
+  for (const char* name : {"queue", "client_computing", "server_computing", "client_think_time", "server_think_time", "unexplained"})
+    out.emplace_back(name);
   return out;
 }
 

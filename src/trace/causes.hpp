@@ -55,6 +55,7 @@ enum class SpanKind : std::uint8_t {
   Queue,        ///< on the link beyond its delay: behind other packets at the bottleneck, or late
   Timer,        ///< `timer` is set
   Computing,    ///< at one end, from what it had to what it sent
+  ThinkTime,    ///< longer, and it had acknowledged what it had: the program was busy or waited, not the network
   Unexplained,  ///< longer than computing takes, and no timer is known for it
 };
 
@@ -70,8 +71,8 @@ struct Span {
   bool is_at_client() const { return kind != SpanKind::Transit && direction == link::Direction::ToServer; }
   Duration length() const { return end - begin; }
 };
-/// The name of a span's cause in JSON: that of its need or timer, "client_computing", "server_computing", "queue",
-/// "unexplained"; and for people.
+/// The name of a span's cause in JSON: that of its need or timer, "client_computing", "server_computing",
+/// "client_think_time", "server_think_time", "queue", "unexplained"; and for people.
 std::string cause_name(const Span& span);
 std::string cause_display_name(const Span& span);
 /// Every name that cause_name can give.

@@ -23,7 +23,8 @@ constexpr std::uint32_t kLeastInitialBytes = 1200;
 constexpr std::array<std::string_view, kFindingCount> kFindings{
     "retry_round_trip",        "amplification_stall",     "certificate_beyond_window", "client_hello_half_lost",
     "lost_crypto_not_resent",  "spurious_retransmission", "initial_not_padded",        "above_path_mtu",
-    "early_data_not_used",     "early_data_rejected",     "no_session_ticket",         "closed_before_answer"};
+    "early_data_not_used",     "early_data_rejected",     "no_session_ticket",         "closed_before_answer",
+    "server_think_time"};
 
 std::string counted(std::size_t n, std::string_view what) { return std::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
@@ -64,6 +65,7 @@ class Detectors {
             {trip.to_server, trip.to_client});
     }
     certificate_beyond_window();
+    server_think_time();
     if (const auto& stall = causes_->stall)
       add(Finding::AmplificationStall,
           std::format("The server had {} bytes to send but only {} allowed, three times the {} that it had received, until "
@@ -95,6 +97,16 @@ class Detectors {
                     lost_syn_ack && first_window == 1 ? ", which is one segment after lost SYN-ACKs (RFC 5681 section 3.1)" : "",
                     counted(trips, "round trip")),
         std::move(evidence));
+  }
+
+  void server_think_time() {
+    for (const auto& span : causes_->spans)
+      if (span.kind == SpanKind::ThinkTime && !span.is_at_client())
+        add(Finding::ServerThinkTime,
+            std::format("The server had acknowledged what it was sent when its next flight still took {:.1f} ms: its program was "
+                        "busy, with other connections perhaps, or waited for somebody.",
+                        to_ms(packets_[span.packets.back()].sent - packets_[span.packets.front()].sent)),
+            span.packets);
   }
 
   void half_lost_client_hello() {

@@ -26,8 +26,9 @@ enum class Finding : std::uint8_t {
   EarlyDataRejected,
   NoSessionTicket,          ///< the server gave nothing to resume with
   ClosedBeforeAnswer,       ///< the server ended the connection before it answered
+  ServerThinkTime,          ///< the server had acknowledged what it had, and sent what was waited for much later
 };
-inline constexpr std::size_t kFindingCount = 12;
+inline constexpr std::size_t kFindingCount = 13;
 std::string_view to_string(Finding finding);  // "retry_round_trip", ...: the names in JSON
 
 struct Detected {

@@ -102,6 +102,18 @@ std::optional<Timer> timer_of(const Dissection& dissection, std::span<const Obse
   return wait.is_timeout ? std::optional(Timer::QueryRetransmission) : std::nullopt;
 }
 
+/// The packet with which the sender acknowledged what it had, and nothing else, long before it sent this one.
+std::optional<std::uint32_t> acknowledged_early(std::span<const ObservedPacket> packets, const std::vector<Carried>& carried,
+                                                const Wait& wait) {
+  for (std::uint32_t i = 0; i < wait.packet; ++i) {
+    const auto& here = packets[i];
+    if (here.direction != packets[wait.packet].direction || here.sent < wait.begin) continue;
+    if (packets[wait.packet].sent - here.sent <= kMostComputing) return std::nullopt;
+    if (carried[i].has_ack && !carried[i].ack_eliciting) return i;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view to_string(Timer timer) { return kTimers[static_cast<std::size_t>(timer)].json; }
@@ -114,6 +126,7 @@ WaitCause classify_wait(const Dissection& dissection, std::span<const ObservedPa
   if (length <= kReaction && !wait.is_timeout) return out;
   out.timer = timer_of(dissection, packets, carried, wait, round_trip);
   if (out.timer) out.kind = SpanKind::Timer;
+  else if ((out.acknowledgement = acknowledged_early(packets, carried, wait))) out.kind = SpanKind::ThinkTime;
   else if (length > kMostComputing) out.kind = SpanKind::Unexplained;
   return out;
 }

@@ -18,8 +18,9 @@ struct Wait {
 };
 
 struct WaitCause {
-  SpanKind kind = SpanKind::Computing;  ///< Computing, Timer or Unexplained
+  SpanKind kind = SpanKind::Computing;  ///< Computing, ThinkTime, Timer or Unexplained
   std::optional<Timer> timer;
+  std::optional<std::uint32_t> acknowledgement;  ///< ThinkTime: the packet that told that what was waited for had arrived
 };
 
 WaitCause classify_wait(const dissect::Dissection& dissection, std::span<const dissect::ObservedPacket> packets,

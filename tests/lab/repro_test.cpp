@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <ranges>
 
 #include "support/json.hpp"
 #include "support/programs.hpp"
@@ -72,6 +73,14 @@ TEST(Repro, StandInIsAffectedAndTheLossThatDoesItIsFound) {
   EXPECT_THAT(finished.output, AllOf(HasSubstr("The first lookup that failed:"), HasSubstr("dropped by script"),
                                      HasSubstr("To make it happen every time, lose server packet"), HasSubstr("Verdict: affected")));
   EXPECT_THAT(test::text(run["first_failure"], "outcome"), HasSubstr("timed out"));
+  // The command that is printed does it.
+  const auto again = test::text(run, "every_time_command");
+  EXPECT_THAT(again, AllOf(HasSubstr("--drop s2c/"), HasSubstr("--subject standin-lost-initial"), HasSubstr("--timeout 2")));
+  EXPECT_THAT(finished.output, HasSubstr(again));
+  std::vector<std::string> words;
+  for (const auto word : std::views::split(again, ' ') | std::views::drop(1)) words.emplace_back(std::string_view(word));
+  const auto shown = test::run_program(test::doxlab(words));
+  EXPECT_THAT(shown.output, AllOf(HasSubstr("timed out"), HasSubstr("dropped by script"), HasSubstr("never sent them again"))) << shown;
   // Its packets are those of the file.
   const auto explained = test::run_program(test::doxlab({"explain", folder.file("out.pcapng")}));
   EXPECT_EQ(explained.status, 0) << explained;

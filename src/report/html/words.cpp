@@ -139,7 +139,7 @@ std::size_t group_of_cause(std::string_view cause) {
       {"syn_retransmission", "syn_ack_retransmission", "rto", "tlp", "loss_delay", "pto_initial", "pto_handshake",
        "pto_application", "delayed_ack", "query_retransmission"},
       {"loss_recovery"},
-      {"client_computing", "server_computing", "queue"}};
+      {"client_computing", "server_computing", "client_think_time", "server_think_time", "queue"}};
   return group_of(cause, groups);
 }
 

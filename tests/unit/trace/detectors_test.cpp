@@ -49,6 +49,13 @@ class Packets {
     return *this;
   }
 
+  std::optional<Causes> causes(Duration answered) const {
+    return find_causes(dissection_, observed_, kFirst, kFirst + answered, kWay);
+  }
+  std::vector<Detected> detect(const Causes& causes) const {
+    return trace::detect(dissection_, observed_, &causes, {.answered = kFirst + 1s});
+  }
+
   std::vector<Detected> detect() const { return trace::detect(dissection_, observed_, nullptr, {.answered = kFirst + 1s}); }
 
  private:
@@ -99,6 +106,49 @@ TEST(SpuriousRetransmission, IsSilentWhereOnlyAPartWasAcknowledged) {
   packets.segment(0ms, Direction::ToClient, 0, 1000, 1).segment(20ms, Direction::ToServer, 1, 0, 999);
   packets.segment(60ms, Direction::ToClient, 0, 1000, 1, true);
   EXPECT_THAT(packets.detect(), IsEmpty());
+}
+
+/// A query over TCP that arrives after 20 ms, its acknowledgement, and the answer.
+Packets answered(Duration acknowledged, Duration sent) {
+  Packets packets;
+  packets.segment(0ms, Direction::ToServer, 1, 100, 1);
+  if (acknowledged < sent) packets.segment(acknowledged, Direction::ToClient, 1, 0, 101);
+  packets.segment(sent, Direction::ToClient, 1, 300, 101);
+  return packets;
+}
+
+TEST(ServerThinkTime, IsWhatFollowsAnAcknowledgement) {
+  const auto packets = answered(21ms, 220ms);
+  const auto causes = packets.causes(240ms);
+  ASSERT_TRUE(causes);
+  EXPECT_TRUE(causes->is_explained());
+  EXPECT_EQ(causes->sum(), 240ms);
+  ASSERT_THAT(causes->spans, SizeIs(3));
+  EXPECT_EQ(cause_name(causes->spans[1]), "server_think_time");
+  EXPECT_EQ(causes->spans[1].length(), 200ms);
+  EXPECT_THAT(causes->spans[1].packets, ElementsAre(1, 2));
+  const auto found = packets.detect(*causes);
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].finding, Finding::ServerThinkTime);
+  EXPECT_THAT(found[0].sentence, HasSubstr("199.0 ms"));
+}
+
+TEST(ServerThinkTime, IsNotClaimedWithoutAnAcknowledgementLongBefore) {
+  // None, and one that came late: a resolver beyond a long way answers both at once.
+  for (const auto acknowledged : {220ms, 200ms}) {
+    const auto packets = answered(acknowledged, 220ms);
+    const auto causes = packets.causes(240ms);
+    ASSERT_TRUE(causes);
+    EXPECT_EQ(cause_name(causes->spans[1]), "unexplained") << acknowledged;
+    EXPECT_THAT(packets.detect(*causes), IsEmpty());
+  }
+}
+
+TEST(ServerThinkTime, IsComputingWhereItIsShort) {
+  const auto packets = answered(21ms, 40ms);
+  const auto causes = packets.causes(60ms);
+  ASSERT_TRUE(causes);
+  EXPECT_EQ(cause_name(causes->spans[1]), "server_computing");
 }
 
 TEST(UnpaddedInitial, OfTheClientIsFoundWhateverItHolds) {
