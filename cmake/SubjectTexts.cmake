@@ -1,21 +1,26 @@
-# The subject files (subjects/*.toml) as text in the binary: lab/subject_texts.hpp below the build folder.
-file(GLOB subject_files CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/subjects/*.toml")
-set(subject_texts "")
-foreach(subject_file ${subject_files})
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${subject_file}")
-  cmake_path(GET subject_file STEM subject_name)
-  file(READ "${subject_file}" subject_text)
-  string(APPEND subject_texts "    {\"${subject_name}\", R\"subject(${subject_text})subject\"},\n")
-endforeach()
-file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/lab/subject_texts.hpp" @ONLY CONTENT [[
+# The subject files (subjects/*.toml) and client files (clients/*.toml) as text in the binary: lab/subject_texts.hpp and
+# lab/client_texts.hpp below the build folder.
+function(doxlab_described_texts folder header constant)
+  file(GLOB described_files CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.toml")
+  set(described_texts "")
+  foreach(described_file ${described_files})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${described_file}")
+    cmake_path(GET described_file STEM described_name)
+    file(READ "${described_file}" described_text)
+    string(APPEND described_texts "    {\"${described_name}\", R\"toml(${described_text})toml\"},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/lab/${header}" @ONLY CONTENT [[
 #pragma once
-// Made from subjects/*.toml by cmake/SubjectTexts.cmake.
+// Made from @folder@/*.toml by cmake/SubjectTexts.cmake.
 #include <string_view>
 #include <utility>
 
 namespace doxlab::lab {
-inline constexpr std::pair<std::string_view, std::string_view> kSubjectTexts[] = {
-@subject_texts@};
+inline constexpr std::pair<std::string_view, std::string_view> @constant@[] = {
+@described_texts@};
 }  // namespace doxlab::lab
 ]])
+endfunction()
+doxlab_described_texts(subjects subject_texts.hpp kSubjectTexts)
+doxlab_described_texts(clients client_texts.hpp kClientTexts)
 target_include_directories(doxlab_lab PRIVATE "${CMAKE_BINARY_DIR}/generated")

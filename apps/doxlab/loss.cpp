@@ -9,6 +9,7 @@
 #include <print>
 
 #include "capture_options.hpp"
+#include "client_options.hpp"
 #include "commands.hpp"
 #include "elsewhere_options.hpp"
 #include "experiment/loss.hpp"
@@ -28,6 +29,7 @@ struct LossOptions {
   Output output;
   CaptureOptions capture;
   ElsewhereOptions elsewhere;
+  ClientOptions client;
   const CLI::App* command = nullptr;
 };
 
@@ -65,6 +67,7 @@ int run(LossOptions& options, const Invocation& invocation) {
   const auto write_sample = [&](const results::LossSample& sample) {
     if (samples.is_open()) samples << results::to_json_line(sample) << '\n' << std::flush;
   };
+  options.client.apply(setup);
   options.elsewhere.apply(setup, options.repetitions, invocation.stop);
   Captures captures(options.capture, setup, options.repetitions / (shard ? shard->of : 1), invocation.command_line);
   Progress progress;
@@ -73,6 +76,7 @@ int run(LossOptions& options, const Invocation& invocation) {
   const bool captured = captures.finish();
   result.options = all_lab_arguments(typed_lab_arguments(*options.command));
   options.elsewhere.leave_out_link(result.options);
+  if (options.client.is_given()) result.options["client"] = options.client.name();
   if (samples.is_open()) {
     samples.close();
     if (!samples) throw std::runtime_error(options.samples + ": write failed (is the disk full?)");
@@ -103,6 +107,7 @@ Command add_loss(CLI::App& parent) {
   add_shard_option(*command, options->shard);
   options->capture.add_to(*command);
   options->lab.add_to(*command);
+  options->client.add_to(*command);
   options->elsewhere.add_to(*command);
   options->command = command;
   command->footer(
@@ -114,6 +119,7 @@ Command add_loss(CLI::App& parent) {
       "  doxlab loss --subject knot --only dot --in-flight 1   each lookup alone with the server\n"
       "  doxlab loss --server dns.example --ip 192.0.2.1 -n 100   a server on the network, through the link\n"
       "  doxlab loss --server dns.example --ip 192.0.2.1 --direct   over the path as it is, without root\n"
+      "  doxlab loss --client kdig --only dot -n 50     a client that others wrote (docs/clients.md)\n"
       "  doxlab loss -n 30000 --shard 2/8 --json part-2.json   the third of eight parts; doxlab merge joins them\n\n"
       "Ctrl-C ends it with what was measured. Exits with 1 if a transport got no answer at all.");
   return {.app = command,

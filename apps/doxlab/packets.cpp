@@ -3,6 +3,7 @@
 #include <print>
 
 #include "capture_options.hpp"
+#include "client_options.hpp"
 #include "commands.hpp"
 #include "elsewhere_options.hpp"
 #include "experiment/packets.hpp"
@@ -20,11 +21,13 @@ struct PacketsOptions {
   Output output;
   CaptureOptions capture;
   ElsewhereOptions elsewhere;
+  ClientOptions client;
 };
 
 int run(PacketsOptions& options, const Invocation& invocation) {
   options.output.check();
   auto setup = options.lab.setup();
+  options.client.apply(setup);
   options.elsewhere.apply(setup, options.repetitions, invocation.stop);
   Captures captures(options.capture, setup, options.repetitions, invocation.command_line);
   const auto result = experiment::run_packets(setup, options.repetitions, invocation.command_line, show_progress,
@@ -47,6 +50,7 @@ Command add_packets(CLI::App& parent) {
   options->output.add_to(*command);
   options->capture.add_to(*command);
   options->lab.add_to(*command);
+  options->client.add_to(*command);
   options->elsewhere.add_to(*command);
   command->footer(
       "Examples:\n"
@@ -55,7 +59,9 @@ Command add_packets(CLI::App& parent) {
       "  doxlab packets --only doq --capture doq.pcapng --qlog qlog   for Wireshark and qvis\n"
       "  doxlab packets --delay 75 --ipv6 -n 3\n"
       "  doxlab packets --server dns.example --ip 192.0.2.1   a server on the network, through the link\n"
-      "  doxlab packets --server dns.example --ip 192.0.2.1 --direct   the same without a link, and without root\n\n"
+      "  doxlab packets --server dns.example --ip 192.0.2.1 --direct   the same without a link, and without root\n"
+      "  doxlab packets --client kdig --only dot,doq   a client that others wrote (docs/clients.md)\n"
+      "  doxlab packets --client 'kdig @{{server}} +tls-ca={{roots}} +tls-hostname={{name}} {{qname}}'\n\n"
       "Exits with 1 if a transport got no answer at all.");
   return {.app = command,
           .run = [options](const Invocation& invocation) { return run(*options, invocation); },

@@ -109,6 +109,17 @@ results::EndpointSettings describe_endpoints(const Setup& setup) {
     out.dnscrypt_constructions.emplace_back(dnscrypt::to_string(version));
   out.timeout_s = to_ms(setup.timeout) / 1000;
   out.certificate_verified = setup.verify;
+  if (setup.client) {
+    const auto& client = *setup.client;
+    auto& described = out.client.emplace(
+        results::ClientProgram{.name = client.name, .version = setup.client_version, .command = client.command_line, .not_spoken = {}});
+    for (const auto t : setup.not_spoken) described.not_spoken.emplace_back(to_string(t));
+    if (!client.options.contains("group")) out.client_groups.clear();
+    if (!client.options.contains("method")) out.doh_method.clear();
+    out.client_datagram_bytes = out.first_flight_copies = 0;
+    out.initial_rtt_ms = out.do53_retransmission_ms = 0;
+    out.start.clear();
+  }
   if (setup.subject) {
     // Its own business, unknown here.
     if (!setup.subject->options.contains("server-group")) out.server_groups.clear();

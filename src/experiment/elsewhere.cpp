@@ -58,6 +58,10 @@ void prime(Setup& setup, std::stop_token stop) {
 }
 
 SamplerOptions kept_gentle(SamplerOptions sampling, const Setup& setup) {
+  // Starting a program takes the resolver's code and data out of the processor's caches, so that its first handshake after that
+  // takes several milliseconds; only what is beyond that is the machine's doing.
+  constexpr auto kColdLoopTolerance = 12ms;
+  if (setup.client) sampling.loop_tolerance = std::max<Duration>(sampling.loop_tolerance, kColdLoopTolerance);
   if (!setup.elsewhere) return sampling;
   const auto interval = setup.elsewhere->interval;
   sampling.first_interval = std::max(sampling.first_interval, interval);

@@ -23,7 +23,8 @@ inline constexpr std::size_t kGentleTotal = 2000;
 /// Errors: std::runtime_error if no transport answers, with each reason.
 void prime(Setup& setup, std::stop_token stop);
 
-/// `sampling` kept to the rate that the setup's server may be asked with, if it is elsewhere.
+/// `sampling` kept to the rate that the setup's server may be asked with, if it is elsewhere; with a client that others
+/// wrote, patient with a resolver that comes back from a pause.
 SamplerOptions kept_gentle(SamplerOptions sampling, const Setup& setup);
 
 }  // namespace doxlab::experiment

@@ -11,6 +11,7 @@
 #include "experiment/accountant.hpp"
 #include "experiment/describe.hpp"
 #include "experiment/elsewhere.hpp"
+#include "experiment/foreign_flows.hpp"
 #include "experiment/measured.hpp"
 #include "stats/proportion.hpp"
 #include "stats/quantile.hpp"
@@ -42,6 +43,7 @@ results::LossSample describe_loss(const Sample& sample) {
     auto& lost = packet.place.direction == link::Direction::ToServer ? out.lost_c2s : out.lost_s2c;
     lost.push_back(packet.place.index);
   }
+  if (!sample.beside.empty()) out.other_flows = describe_flows(sample.beside);
   return out;
 }
 
@@ -107,7 +109,7 @@ results::LossSummary summarize_loss(std::span<const results::LossSample> samples
   return out;
 }
 
-results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std::optional<results::Shard>& shard,
+results::LossRun run_loss(const Setup& asked, std::size_t repetitions, const std::optional<results::Shard>& shard,
                           const SamplerOptions& sampling, const std::string& command_line, const LossHandlers& handlers,
                           std::stop_token stop) {
   results::LossRun run;
@@ -116,7 +118,8 @@ results::LossRun run_loss(const Setup& setup, std::size_t repetitions, const std
   run.repetitions = repetitions;
   run.shard = shard;
   const auto begin = monotonic_now();
-  Rig rig(setup);
+  Rig rig(asked);
+  const auto& setup = rig.setup();
 
   std::vector<Task> tasks;
   for (std::uint64_t sample = 0; sample < repetitions; ++sample) {

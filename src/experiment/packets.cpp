@@ -9,6 +9,7 @@
 #include "experiment/accountant.hpp"
 #include "experiment/describe.hpp"
 #include "experiment/elsewhere.hpp"
+#include "experiment/foreign_flows.hpp"
 #include "experiment/measured.hpp"
 #include "experiment/sampler.hpp"
 #include "trace/certificate_exchange.hpp"
@@ -66,6 +67,7 @@ results::PacketsSample describe_packets(const Sample& sample, BytesView dnscrypt
     out.server_ms = to_ms(path->server_waits());
     out.compute_ms = *out.client_ms + *out.server_ms;
   }
+  if (!sample.beside.empty()) out.other_flows = describe_flows(sample.beside);
   return out;
 }
 
@@ -123,14 +125,15 @@ void summarize(results::PacketsSummary& summary, double round_trip_ms) {
 
 }  // namespace
 
-results::PacketsRun run_packets(const Setup& setup, std::size_t repetitions, const std::string& command_line,
+results::PacketsRun run_packets(const Setup& asked, std::size_t repetitions, const std::string& command_line,
                                 const Progress& progress, std::stop_token stop,
                                 const SampleHandler& on_packets) {
   results::PacketsRun run;
   run.command_line = command_line;
   run.started = std::format("{:%FT%TZ}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
   const auto begin = monotonic_now();
-  Rig rig(setup);
+  Rig rig(asked);
+  const auto& setup = rig.setup();
   const auto provider = dns::name_to_wire(setup.dnscrypt_provider).value_or(Bytes{});
   for (auto t : setup.transports) run.results[std::string(to_string(t))].transport = display_name(t);
 

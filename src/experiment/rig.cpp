@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "experiment/direct_observer.hpp"
+#include "experiment/foreign_lookups.hpp"
 #include "experiment/foreign_server.hpp"
 #include "io/lag_monitor.hpp"
 #include "io/unix_clock.hpp"
@@ -82,8 +83,9 @@ struct Rig::State {
   std::map<Transport, Memory> memories;       // written before the measurement begins
   server::Server* server = nullptr;           // lives in the server thread
   std::optional<ForeignServer> foreign;
+  std::optional<ForeignLookups> foreign_client;
 
-  // Client thread only.
+  // Client thread only; with a foreign client there is none, and the thread of run() has the pace.
   std::uint64_t next_lookup = 1;
   std::deque<Task> waiting;
   std::size_t in_flight = 0;
@@ -223,30 +225,34 @@ struct Rig::State {
   /// busy when a packet for them arrived. A loop that was busy while the lookup waited for a timer did it no harm.
   Sample finish(Sample&& sample) const {
     // Of a reused connection only what belongs to the measured query counts.
-    if (opens_first(sample.task)) {
+    if (opens_first(sample.task) && !foreign_client) {
       const auto first = std::ranges::lower_bound(sample.packets, sample.result.started, {}, &capture::RecordedPacket::sent);
       sample.opening.assign(std::move_iterator(sample.packets.begin()), std::move_iterator(first));
       sample.packets.erase(sample.packets.begin(), first);
     }
     const auto end = sample.result.answered.value_or(sample.result.started + setup.timeout);
     const auto lag_at = [](const io::LagMonitor& loop, Timestamp when) { return loop.max_lag(when, when + kLagPeriod); };
-    sample.loop_lag = lag_at(client_lag, sample.result.started);
+    if (!foreign_client) sample.loop_lag = lag_at(client_lag, sample.result.started);
     const auto& packets = sample.streams ? sample.streams->steps : sample.packets;
     // Whatever the reason: it takes no longer to begin.
-    if (!packets.empty()) sample.loop_lag = std::max(sample.loop_lag, Duration(packets.front().sent - sample.result.started));
+    if (!packets.empty() && !foreign_client)
+      sample.loop_lag = std::max(sample.loop_lag, Duration(packets.front().sent - sample.result.started));
     for (const auto& packet : packets) {
       if (packet.sent > end) continue;
       if (lab) sample.link_lateness = std::max(sample.link_lateness, lab->stall_before(packet.sent));
       if (!packet.delivered) continue;
       sample.link_lateness = std::max(sample.link_lateness, Duration(*packet.delivered - packet.due));
       const bool to_server = packet.place.direction == link::Direction::ToServer;
-      if (to_server && setup.elsewhere) continue;  // no loop of ours
+      if (to_server ? setup.elsewhere.has_value() : foreign_client.has_value()) continue;  // no loop of ours
       sample.loop_lag = std::max(sample.loop_lag, lag_at(to_server ? server_lag : client_lag, *packet.delivered));
     }
     return std::move(sample);
   }
 
   void warm_up(Rig& rig);
+  void start_foreign_client();
+  bool run_foreign_client(std::span<const Task> tasks, const std::function<void(Sample&&)>& on_sample,
+                          const std::stop_token& stop);
 
   void start_waiting() {
     const auto run = generation;
@@ -302,6 +308,36 @@ void Rig::State::warm_up(Rig& rig) {
   if (setup.reject_early_data) server->accept_early_data(false);
 }
 
+/// Executes the program once over each transport, so that it is in memory; of a command the transport is found so.
+void Rig::State::start_foreign_client() {
+  const auto& client = *setup.client;
+  for (const auto t : setup.transports)
+    if (client.command_line.empty() && !client.commands.contains(t))
+      throw std::invalid_argument(
+          std::format("{} does not ask over {}; it asks over {}", client.name, to_string(t), lab::spoken_transports(client)));
+  if (!client.command_line.empty() && setup.transports.size() > 1) setup.transports = {foreign_client->find_transport()};
+  else
+    for (const auto t : setup.transports) foreign_client->look_up({t, kWarmUpSample}, true, {});
+}
+
+/// One after the other, each a pause of at least pace.interval after the beginning of the last.
+bool Rig::State::run_foreign_client(std::span<const Task> tasks, const std::function<void(Sample&&)>& on_sample,
+                                    const std::stop_token& stop) {
+  std::mutex pause;
+  std::condition_variable_any stopped;
+  for (const auto& task : tasks) {
+    const auto begin = monotonic_now();
+    auto sample = foreign_client->look_up(task, false, stop);
+    if (!sample) return false;
+    if (foreign) foreign->check_that_it_runs();
+    on_sample(finish(std::move(*sample)));
+    std::unique_lock lock(pause);
+    stopped.wait_until(lock, stop, begin + pace.interval, [] { return false; });
+    if (stop.stop_requested()) return &task == &tasks.back();
+  }
+  return true;
+}
+
 Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
   for (auto t : setup.transports) state_->queries.emplace_back(t, compose_query(setup, t));
   if (setup.elsewhere) {
@@ -328,10 +364,19 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
     base.session.dnscrypt.es_versions = setup.dnscrypt_constructions;
     base.session.dnscrypt.retransmission = setup.do53_retransmission;
   }
+  if (setup.client) {
+    state_->foreign_client.emplace(*state_->lab, state_->setup,
+                                   ForeignLookups::Server{chain.chain_pem, chain.root_pem, server.dnscrypt_keys.get()});
+    server.tls.key_log = [client = &*state_->foreign_client](std::string_view line) { client->add_secret(line); };
+  }
   state_->start_server(server);
   if (setup.subject)
     state_->foreign.emplace(*state_->lab, state_->setup, chain, base,
                             [state = state_.get()](Transport t) -> const Bytes& { return state->query_for(t); });
+  if (setup.client) {
+    state_->start_foreign_client();
+    return;
+  }
   state_->start_client();
 
   state_->warm_up(*this);
@@ -352,6 +397,10 @@ Rig::~Rig() {
 bool Rig::run(std::span<const Task> tasks, const Pace& pace, const std::function<void(Sample&&)>& on_sample,
               std::stop_token stop) {
   auto* state = state_.get();
+  if (state->foreign_client) {
+    state->pace = pace;
+    return state->run_foreign_client(tasks, on_sample, stop);
+  }
   asio::post(state->client_io, [state, pace, list = std::deque<Task>(tasks.begin(), tasks.end())]() mutable {
     ++state->generation;
     state->in_flight = 0;
@@ -399,6 +448,10 @@ bool Rig::run(std::span<const Task> tasks, const Pace& pace, const std::function
 }
 
 void Rig::set_interval(Duration interval) {
+  if (state_->foreign_client) {
+    state_->pace.interval = interval;
+    return;
+  }
   asio::post(state_->client_io, [state = state_.get(), interval] { state->pace.interval = interval; });
 }
 

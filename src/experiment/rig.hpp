@@ -47,6 +47,8 @@ struct Sample {
   std::optional<StreamCounts> streams;           ///< if and only if Counting::Segments
   /// Of a reused connection: what went before the measured query. Not counted; dissecting needs it.
   std::vector<capture::RecordedPacket> opening;
+  /// Of a client that others wrote: what the program sent and got that does not belong to the lookup, in order of `sent`.
+  std::vector<capture::RecordedPacket> beside;
   std::string key_log;                           ///< lines of SSLKEYLOGFILE for its TLS sessions
   Duration link_lateness{};  ///< of the latest of its packets: actual minus due, or the link's stall before it was read
   Duration loop_lag{};       ///< the worst of an event loop when a packet for it arrived, or until the first was sent
@@ -70,6 +72,8 @@ struct Pace {
 
 class Rig {
  public:
+  /// With setup.client that program asks, once for each task: `result.started` is then the first packet of its lookup, the
+  /// client's settings in the setup are its own business, and of a command setup() has the transport that it was seen to use.
   /// Builds the lab, starts the resolver or the setup's subject, makes one uncounted lookup for each transport so that nothing is
   /// loaded for the first time inside a measurement. A server elsewhere is reached from the network namespace of the thread
   /// that calls this. Errors: exceptions that say what failed and what to do.
@@ -82,7 +86,7 @@ class Rig {
   bool run(std::span<const Task> tasks, const Pace& pace, const std::function<void(Sample&&)>& on_sample,
            std::stop_token stop);
 
-  /// Changes the pace of the run under way, from any thread.
+  /// Changes the pace of the run under way, from any thread; with setup.client from that of run().
   void set_interval(Duration interval);
 
   /// Not of a setup that measures directly: std::logic_error.

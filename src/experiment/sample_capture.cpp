@@ -95,6 +95,7 @@ SampleCapture::Held SampleCapture::compose(const Sample& sample) {
   };
   add_packets(sample.opening, "opens its connection");
   add_packets(sample.packets, how_it_went(sample));
+  add_packets(sample.beside, "what else the client sent meanwhile");
   writer_.write_before(Timestamp::max());
   return {.rank = rank_of(sample),
           .started = sample.result.started,

@@ -40,16 +40,32 @@ void set_as_published(Setup& setup) {
 
 namespace {
 
-Result<lab::Subject> read_subject(const std::string& name_or_path) {
-  if (!name_or_path.ends_with(".toml")) return lab::built_in_subject(name_or_path);
-  std::ifstream in(name_or_path, std::ios::binary);
+Result<std::string> read_description(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
   std::string text;
   // One octet more than may be there shows a file that is too long without reading it all.
   text.resize(lab::kLargestSubjectFile + 1);
   if (!in.read(text.data(), static_cast<std::streamsize>(text.size())) && !in.eof())
-    return fail(std::format("{}: {}", name_or_path, std::strerror(errno)));
+    return fail(std::format("{}: {}", path, std::strerror(errno)));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  return lab::parse_subject(text, name_or_path);
+  return text;
+}
+
+Result<lab::Subject> read_subject(const std::string& name_or_path) {
+  if (!name_or_path.ends_with(".toml")) return lab::built_in_subject(name_or_path);
+  return read_description(name_or_path).and_then([&](const std::string& text) { return lab::parse_subject(text, name_or_path); });
+}
+
+Result<lab::ForeignClient> read_client(const std::string& given) {
+  if (given.find_first_of(" \t\n") != std::string::npos || given.contains("{{")) return lab::foreign_client_of_command(given);
+  if (!given.ends_with(".toml")) return lab::built_in_foreign_client(given);
+  return read_description(given).and_then([&](const std::string& text) { return lab::parse_foreign_client(text, given); });
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const auto& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
 }
 
 }  // namespace
@@ -68,11 +84,8 @@ void choose_subject(Setup& setup, const std::string& name_or_path) {
   setup.subject_version = DOXLAB_VERSION;
   if (name_or_path == "builtin" || name_or_path == kStandIn) return;
   auto subject = read_subject(name_or_path);
-  if (!subject) {
-    std::string names;
-    for (const auto& name : subject_names()) names += (names.empty() ? "" : ", ") + name;
-    throw std::runtime_error(std::format("{} (there are {}, and any PATH.toml)", subject.error().message, names));
-  }
+  if (!subject)
+    throw std::runtime_error(std::format("{} (there are {}, and any PATH.toml)", subject.error().message, joined(subject_names())));
   setup.subject_version = lab::ask_version(*subject);
   setup.subject_name = subject->name;
   std::erase_if(setup.transports, [&](Transport t) {
@@ -81,6 +94,35 @@ void choose_subject(Setup& setup, const std::string& name_or_path) {
     return true;
   });
   setup.subject = std::make_shared<const lab::Subject>(std::move(*subject));
+}
+
+std::vector<std::string> client_names() {
+  auto out = lab::built_in_foreign_clients();
+  out.insert(out.begin(), "builtin");
+  return out;
+}
+
+void choose_client(Setup& setup, const std::string& name_path_or_command) {
+  setup.client.reset();
+  setup.client_version.clear();
+  if (name_path_or_command == "builtin") return;
+  auto client = read_client(name_path_or_command);
+  if (!client)
+    throw std::runtime_error(
+        std::format("{} (there are {}, any PATH.toml, and any 'COMMAND WITH ARGUMENTS')", client.error().message, joined(client_names())));
+  setup.client_version = lab::ask_version(*client);
+  if (client->command_line.empty())
+    std::erase_if(setup.transports, [&](Transport t) {
+      if (client->commands.contains(t)) return false;
+      setup.not_spoken.push_back(t);
+      return true;
+    });
+  if (!client->zones.empty() && !setup.zone) {
+    auto zone = resolver::Zone::parse(resolver::Zone::built_in_text() + client->zones);
+    if (!zone) throw std::runtime_error(std::format("{}: zones: {}", client->name, zone.error().message));
+    setup.zone = std::move(*zone);
+  }
+  setup.client = std::make_shared<const lab::ForeignClient>(std::move(*client));
 }
 
 server::ServerOptions server_options(const Setup& setup, const tls::Chain& chain) {

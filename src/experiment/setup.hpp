@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/foreign_client.hpp"
 #include "lab/subject.hpp"
 #include "link/path.hpp"
 #include "quic/options.hpp"
@@ -50,6 +51,12 @@ struct Setup {
   std::string qname = "example.com";
   std::string qtype = "A";
   Duration timeout = 15s;                       ///< start of a lookup to its answer
+
+  /// The client: a program of others, executed once for each lookup, with what it calls its version. Null: doxlab's own, which
+  /// all options below are for; another follows those that its file names.
+  std::shared_ptr<const lab::ForeignClient> client;
+  std::string client_version;
+  std::vector<Transport> not_spoken;            ///< left out of `transports` because the client lacks them
 
   // The client.
   std::string client_groups = tls::kDefaultGroups;
@@ -105,6 +112,14 @@ void choose_subject(Setup& setup, const std::string& name_or_path);
 inline constexpr const char* kStandIn = "standin-lost-initial";
 /// All names that choose_subject() knows, "builtin" first.
 std::vector<std::string> subject_names();
+
+/// The client that is known by the name, read from the file or typed as a command: "builtin", one of
+/// lab::built_in_foreign_clients(), a path that ends in .toml, or a text with a blank or a placeholder in it. Leaves
+/// `transports` with those that it asks over and `not_spoken` with the others; of a command Rig finds out. Errors:
+/// std::runtime_error as choose_subject().
+void choose_client(Setup& setup, const std::string& name_path_or_command);
+/// All names that choose_client() knows, "builtin" first.
+std::vector<std::string> client_names();
 
 /// As the published measurement's server and client were set: Retry on DoH3 and not on DoQ, QUIC datagrams
 /// of 1280 bytes, a chain of about 3.9 KB, X25519MLKEM768 first, POST.

@@ -70,6 +70,10 @@ void Lab::register_flow(capture::Protocol protocol, const SocketAddress& client,
   state_->recorder.register_flow(protocol, client, tag);
 }
 
+void Lab::adopt_flows(FlowTag tag, bool is_spared) {
+  state_->recorder.adopt(tag, is_spared);
+}
+
 std::vector<capture::RecordedPacket> Lab::take(std::uint64_t lookup) {
   return state_->recorder.take(lookup);
 }

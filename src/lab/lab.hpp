@@ -74,6 +74,11 @@ class Lab {
   /// Before the first packet: whose packets a client's socket address sends and gets. Packets of unknown
   /// flows are numbered by flow in order of appearance, with lookup 0 in the record.
   void register_flow(capture::Protocol protocol, const SocketAddress& client, FlowTag tag);
+  /// From now on flows that begin at the client without having been registered belong to this lookup, all of them: what a
+  /// program sends whose sockets are its own. Packets of one direction are numbered over all its flows, as they come. Flows
+  /// that an earlier call took in go on in the new lookup, with numbers from 0. Ends when the lookup is taken. `is_spared`:
+  /// the link only delays these packets.
+  void adopt_flows(FlowTag tag, bool is_spared);
   /// Hands over the packets of a lookup in order of `sent` and forgets its flows; later packets of those
   /// flows go to lookup 0. Packets still on the way are waited for by the caller, not here.
   std::vector<capture::RecordedPacket> take(std::uint64_t lookup);

@@ -125,8 +125,11 @@ void LinkThread::accept(Direction direction, BytesView packet, Timestamp now) {
 void LinkThread::accept_flow_packet(Direction direction, const capture::PacketHeaders& headers,
                                     BytesView packet, Timestamp now) {
   const auto& client = direction == Direction::ToServer ? headers.source : headers.destination;
-  const auto placement = recorder_.place(headers.protocol, client, direction);
-  const auto verdict = path_.accept(placement.place, packet.size(), headers.ip_header_bytes, now);
+  constexpr std::uint8_t kSyn = 2, kAck = 16;
+  const bool may_open = headers.protocol == capture::Protocol::Udp || (headers.tcp_flags & (kSyn | kAck)) == kSyn;
+  const auto placement = recorder_.place(headers.protocol, client, direction, may_open);
+  const auto verdict = placement.is_spared ? link::Verdict{.due = now + path_.impairments().one_way_delay}
+                                           : path_.accept(placement.place, packet.size(), headers.ip_header_bytes, now);
   const bool is_delivered = verdict.fate == link::Fate::Delivered;
   auto& counters = counters_[index_of(direction)];
   counters.packets.fetch_add(1, std::memory_order_relaxed);

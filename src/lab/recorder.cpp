@@ -21,6 +21,7 @@ bool is_settled(const capture::RecordedPacket& packet, Timestamp now) {
 
 struct Recorder::Log {
   std::uint64_t lookup = 0;  ///< 0: none, or taken
+  bool is_spared = false;
   std::uint64_t next_index[2] = {0, 0};
   std::vector<FlowKey> flows;
   std::vector<capture::RecordedPacket> packets;
@@ -45,6 +46,22 @@ void Recorder::register_flow(capture::Protocol protocol, const SocketAddress& cl
   flows_.insert_or_assign(key, Flow{log, tag.sample});
 }
 
+void Recorder::adopt(FlowTag tag, bool is_spared) {
+  auto fresh = std::make_shared<Log>();
+  fresh->lookup = tag.lookup;
+  fresh->is_spared = is_spared;
+  fresh->packets.reserve(256);
+  std::scoped_lock lock(mutex_);
+  if (adopter_) {
+    for (const auto& key : adopter_->flows)
+      if (const auto flow = flows_.find(key); flow != flows_.end() && flow->second.log == adopter_) flow->second = {fresh, tag.sample};
+    fresh->flows = std::exchange(adopter_->flows, {});
+  }
+  logs_[tag.lookup] = fresh;
+  adopter_ = std::move(fresh);
+  adopted_sample_ = tag.sample;
+}
+
 std::vector<capture::RecordedPacket> Recorder::take(std::uint64_t lookup) {
   std::vector<capture::RecordedPacket> packets;
   if (lookup == 0) {
@@ -62,6 +79,7 @@ std::vector<capture::RecordedPacket> Recorder::take(std::uint64_t lookup) {
   if (found == logs_.end()) return packets;
   const auto log = std::move(found->second);
   logs_.erase(found);
+  if (log == adopter_) adopter_.reset();
   log->lookup = 0;
   packets = std::exchange(log->packets, {});
   for (const auto& key : std::exchange(log->flows, {})) make_forgettable(key, log);
@@ -98,17 +116,23 @@ std::uint64_t Recorder::unknown_dropped() const {
 }
 
 Recorder::Placement Recorder::place(capture::Protocol protocol, const SocketAddress& client,
-                                    link::Direction direction) {
+                                    link::Direction direction, bool may_open) {
   const FlowKey key{protocol, client};
   std::scoped_lock lock(mutex_);
   auto found = flows_.find(key);
-  if (found == flows_.end()) {
+  // The system gives ports again that lookups before had; what is late of those does not begin with a SYN.
+  const bool is_new = found == flows_.end() || (may_open && found->second.log->lookup == 0);
+  if (is_new && adopter_ && may_open && direction == link::Direction::ToServer) {
+    found = flows_.insert_or_assign(key, Flow{adopter_, adopted_sample_}).first;
+    adopter_->flows.push_back(key);
+  } else if (found == flows_.end()) {
     auto log = std::make_shared<Log>();
     make_forgettable(key, log);
     found = flows_.emplace(key, Flow{std::move(log), unknown_flows_++}).first;
   }
   auto& flow = found->second;
-  return {flow.log, {flow.sample, direction, flow.log->next_index[static_cast<std::size_t>(direction)]++}};
+  auto& index = flow.log->next_index[static_cast<std::size_t>(direction)];
+  return {flow.log, {flow.sample, direction, index++}, flow.log->is_spared};
 }
 
 Recorder::Ticket Recorder::record(const Placement& placement, capture::RecordedPacket packet) {

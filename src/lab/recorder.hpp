@@ -24,6 +24,7 @@ class Recorder {
   struct Placement {
     std::shared_ptr<Log> log;
     link::PacketPlace place;
+    bool is_spared = false;  ///< nothing happens to it but the delay
   };
   /// A recorded packet, to be told of its delivery.
   struct Ticket {
@@ -36,6 +37,8 @@ class Recorder {
   ~Recorder();
 
   void register_flow(capture::Protocol protocol, const SocketAddress& client, FlowTag tag);
+  /// See Lab::adopt_flows().
+  void adopt(FlowTag tag, bool is_spared);
   /// Lookup 0: the packets of unknown flows.
   std::vector<capture::RecordedPacket> take(std::uint64_t lookup);
   std::vector<capture::RecordedPacket> peek(std::uint64_t lookup) const;
@@ -43,8 +46,8 @@ class Recorder {
   std::vector<capture::RecordedPacket> take_settled(Timestamp now);
   std::uint64_t unknown_dropped() const;
 
-  /// Counts the packet in.
-  Placement place(capture::Protocol protocol, const SocketAddress& client, link::Direction direction);
+  /// Counts the packet in. `may_open`: a new flow of a client may begin with it (UDP, or a SYN).
+  Placement place(capture::Protocol protocol, const SocketAddress& client, link::Direction direction, bool may_open);
   /// `packet.lookup` is set here; the rest is the caller's.
   Ticket record(const Placement& placement, capture::RecordedPacket packet);
   void set_delivered(const Ticket& ticket, std::optional<Timestamp> when);
@@ -77,6 +80,8 @@ class Recorder {
   std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
   std::unordered_map<std::uint64_t, std::shared_ptr<Log>> logs_;
   std::deque<Forgettable> forgettable_;
+  std::shared_ptr<Log> adopter_;     ///< gets the flows that nobody registered; null: they are unknown
+  std::uint64_t adopted_sample_ = 0;
   std::uint64_t unknown_flows_ = 0;
   std::deque<capture::RecordedPacket> unknown_;
   std::uint64_t first_unknown_ = 0;  ///< number of unknown_.front()

@@ -25,22 +25,6 @@ constexpr std::size_t kLongestLine = 200;
 /// As client and resolver have it in a lab, so that other processes of the machine do not make it slower.
 constexpr int kSubjectPriority = 1;
 
-/// Errors: std::runtime_error with what to do about a program that is not there.
-std::unique_ptr<net::ChildProcess> start_subject(const Subject& subject, const std::vector<std::string>& command,
-                                         const net::ChildOptions& options) {
-  try {
-    return std::make_unique<net::ChildProcess>(command, options);
-  } catch (const std::system_error& error) {
-    if (error.code().value() != ENOENT) throw std::runtime_error(std::format("{}: {}", subject.name, error.what()));
-    std::string what = std::format("{}: the program {} is not on this machine", subject.name, command.front());
-    if (!subject.package.empty())
-      what += std::format("; it is in the Debian package {} (or run doxlab as ./dev --with-test-tools "
-                          "build/release/apps/doxlab/doxlab, where it is installed)",
-                          subject.package);
-    throw std::runtime_error(what);
-  }
-}
-
 void write_file(const std::string& path, std::string_view content) {
   std::ofstream out(path, std::ios::binary);
   out << content;
@@ -73,9 +57,24 @@ std::string last_lines(std::string_view output, std::size_t lines) {
   return out;
 }
 
-std::string ask_version(const Subject& subject) {
-  if (subject.version_command.empty()) return {};
-  const auto child = start_subject(subject, subject.version_command, {.keep_last = kKeptOutput});
+std::unique_ptr<net::ChildProcess> start_described(const DescribedProgram& program, const std::vector<std::string>& command,
+                                                   const net::ChildOptions& options) {
+  try {
+    return std::make_unique<net::ChildProcess>(command, options);
+  } catch (const std::system_error& error) {
+    if (error.code().value() != ENOENT) throw std::runtime_error(std::format("{}: {}", program.name, error.what()));
+    std::string what = std::format("{}: the program {} is not on this machine", program.name, command.front());
+    if (!program.package.empty())
+      what += std::format("; it is in the Debian package {} (or run doxlab as ./dev --with-test-tools "
+                          "build/release/apps/doxlab/doxlab, where it is installed)",
+                          program.package);
+    throw std::runtime_error(what);
+  }
+}
+
+std::string ask_version(const DescribedProgram& program, const std::vector<std::string>& version_command) {
+  if (version_command.empty()) return {};
+  const auto child = start_described(program, version_command, {.keep_last = kKeptOutput});
   child->wait(kVersionLimit);
   const auto text = child->output() + child->errors();
   // The first number with a dot in it: "nginx/1.26.3", "version 3.4.6", "Version 1.22.0".
@@ -92,6 +91,10 @@ std::string ask_version(const Subject& subject) {
     i = end;
   }
   return {};
+}
+
+std::string ask_version(const Subject& subject) {
+  return ask_version({subject.name, subject.package}, subject.version_command);
 }
 
 SubjectProcess::SubjectProcess(Lab& lab, const Subject& subject, SubjectValues values,
@@ -120,7 +123,7 @@ void SubjectProcess::start_in_folder(const Subject& subject, SubjectValues& valu
   for (const auto& file : subject.files) write_file(folder + "/" + file.name, filled(file.text, values, subject));
   std::vector<std::string> command;
   for (const auto& word : subject.command) command.push_back(filled(word, values, subject));
-  child_ = start_subject(subject, command,
+  child_ = start_described({subject.name, subject.package}, command,
                  {.working_directory = folder, .keep_last = kKeptOutput, .real_time_priority = kSubjectPriority});
 }
 

@@ -41,6 +41,16 @@ class SubjectProcess {
   std::unique_ptr<net::ChildProcess> child_;
 };
 
+/// A program by the name that people know and the Debian package that holds it; the package may be empty.
+struct DescribedProgram {
+  std::string_view name, package;
+};
+/// Errors: std::runtime_error naming the program, with the package if it is not on this machine.
+std::unique_ptr<net::ChildProcess> start_described(const DescribedProgram& program, const std::vector<std::string>& command,
+                                                   const net::ChildOptions& options);
+/// The first number with a dot in it that the command prints; empty: there is none. Errors: as start_described().
+std::string ask_version(const DescribedProgram& program, const std::vector<std::string>& version_command);
+
 /// The last `lines` of a program's output, each of at most 200 characters, the unprintable as '?'.
 std::string last_lines(std::string_view output, std::size_t lines);
 

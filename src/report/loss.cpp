@@ -46,7 +46,7 @@ Document distributions(const results::LossRun& run) {
 Document loss_text(const results::LossRun& run) {
   Document out = std::format("Cold lookups of {} {} over {}: {}\n", run.endpoints.qname, run.endpoints.qtype,
                              run.endpoints.family == "ipv6" ? "IPv6" : "IPv4", path_text(run.link, run.endpoints));
-  out += server_line(run.endpoints);
+  out += server_line(run.endpoints) + client_line(run.endpoints);
   if (run.shard) out += std::format("Shard {}/{}: part of {} lookups for each transport\n", run.shard->index, run.shard->of, run.repetitions);
   if (!run.parts.empty()) out += std::format("Merged from {} parts\n", run.parts.size());
   out += "\n";
@@ -87,6 +87,12 @@ Document loss_text(const results::LossRun& run) {
       const auto& s = run.results.at(name);
       if (s.disturbed > 0) out += std::format("  {}: {} of {}\n", s.transport, s.disturbed, s.disturbed + s.n + s.timeouts);
     }
+  }
+  for (const auto* name : in_order(run.results)) {
+    OtherTraffic beside;
+    for (const auto& sample : run.samples)
+      if (sample.transport == name && sample.other_flows) beside.add(*sample.other_flows);
+    out += beside.text(run.results.at(name).transport);
   }
   for (const auto* name : in_order(run.results)) {
     UnusualAnswers unusual;

@@ -59,8 +59,10 @@ Document packets_text(const results::PacketsRun& run) {
   const auto& ends = run.endpoints;
   Document out = std::format("One cold lookup of {} {} over {}: {}\n", ends.qname, ends.qtype,
                              ends.family == "ipv6" ? "IPv6" : "IPv4", path_text(run.link, ends));
-  out += server_line(ends);
+  out += server_line(ends) + client_line(ends);
   if (!ends.server_address.empty()) out += std::format("Groups {}\n\n", ends.client_groups);
+  else if (ends.client_groups.empty())
+    out += std::format("Chain {} bytes ({}), Retry {} on DoH3 and {} on DoQ\n\n", ends.chain_bytes, ends.chain_key, ends.doh3_retry, ends.doq_retry);
   else
     out += std::format("Chain {} bytes ({}), groups {}, Retry {} on DoH3 and {} on DoQ\n\n", ends.chain_bytes,
                        ends.chain_key, ends.client_groups, ends.doh3_retry, ends.doq_retry);
@@ -112,6 +114,12 @@ Document packets_text(const results::PacketsRun& run) {
     if (!part.empty()) out += "\n" + part;
   if (!run.complete) out += "INTERRUPTED: only what was measured until then is here\n";
   if (!ends.certificate_verified) out += "WARNING: certificates were not verified, as asked\n";
+  for (const auto* name : in_order(run.results)) {
+    OtherTraffic beside;
+    for (const auto& sample : run.results.at(name).raw)
+      if (sample.other_flows) beside.add(*sample.other_flows);
+    out += beside.text(run.results.at(name).transport);
+  }
   return out + unusual_answers(run) + failures(run);
 }
 

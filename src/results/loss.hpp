@@ -29,6 +29,7 @@ struct LossSample {
   std::vector<std::uint64_t> lost_c2s, lost_s2c;  ///< numbers (from 0) of the packets that the link dropped
   bool disturbed = false;                       ///< the machine was too busy in every attempt; not in the quantiles
   std::map<std::string, double> causes_ms;      ///< what `ms` consists of; docs/explain.md
+  std::optional<std::vector<OtherFlow>> other_flows;  ///< absent: there were none
 };
 
 /// A quantile of the latency distribution, lookups without an answer counted as longer than the timeout.

@@ -47,6 +47,13 @@ struct LinkPrecision {
   bool within_1_ms = true;          ///< p99 at most 1 ms; otherwise the figures are not to be trusted
 };
 
+/// A client that others wrote.
+struct ClientProgram {
+  std::string name, version;                    ///< version: empty if it has none
+  std::string command;                          ///< as typed, of a client that is a command; else empty
+  std::vector<std::string> not_spoken;          ///< transports that it cannot ask over
+};
+
 /// What was asked of the endpoints.
 struct EndpointSettings {
   std::string subject, subject_version;         ///< the server: "builtin", or a program and its version
@@ -73,6 +80,18 @@ struct EndpointSettings {
   std::vector<std::string> dnscrypt_constructions;  ///< offered and accepted, the preferred one first
   double timeout_s = 0;
   bool certificate_verified = true;
+  /// Not doxlab's own client: times start at the first packet of its lookup, and what is said here of the client's settings is
+  /// what it was asked for with the options that it follows; the rest is empty or 0. Absent: doxlab's own.
+  std::optional<ClientProgram> client;
+};
+
+/// What a client that others wrote sent and got beside its lookup, between two sockets. Bytes are IP bytes; lost packets
+/// are among them.
+struct OtherFlow {
+  std::string protocol;                         ///< "tcp" or "udp"
+  std::string server;                           ///< address and port
+  std::uint64_t pkts_c2s = 0, pkts_s2c = 0, bytes_c2s = 0, bytes_s2c = 0;
+  std::uint64_t pkts_lost = 0;
 };
 
 /// One cold lookup. Bytes are IP bytes; packets and bytes count what was sent until the answer (docs/method.md), lost
@@ -103,6 +122,7 @@ struct PacketsSample {
   std::map<std::string, double> causes_ms;      ///< what `ms` consists of; docs/explain.md
   std::map<std::string, OwnedBytes> ledger;     ///< what the bytes of both directions consist of
   bool disturbed = false;                       ///< the machine was too busy in every attempt: do not trust its times
+  std::optional<std::vector<OtherFlow>> other_flows;  ///< absent: there were none
 };
 
 /// Medians over the answered samples (the lower of two middle ones, so that counts stay whole).

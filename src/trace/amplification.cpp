@@ -1,6 +1,7 @@
 #include "trace/amplification.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace doxlab::trace {
 namespace {
@@ -45,24 +46,39 @@ Standing before_arrival(const Dissection& dissection, std::span<const ObservedPa
   return out;
 }
 
+/// The first packet that arrived since the server last sent anything: of several that come together, each may end a wait.
+std::uint32_t first_arrival(std::span<const ObservedPacket> packets, std::uint32_t q) {
+  const auto until = *packets[q].delivered;
+  std::optional<Timestamp> last_sent;
+  for (const auto& packet : packets)
+    if (packet.direction == Direction::ToClient && packet.sent <= until) last_sent = std::max(last_sent, std::optional(packet.sent));
+  auto first = q;
+  for (std::uint32_t i = 0; i < packets.size(); ++i)
+    if (packets[i].direction == Direction::ToServer && packets[i].delivered && last_sent && *packets[i].delivered > *last_sent &&
+        *packets[i].delivered < *packets[first].delivered)
+      first = i;
+  return first;
+}
+
 }  // namespace
 
 bool is_beyond_limit(const Dissection& dissection, std::span<const ObservedPacket> packets,
                      const std::vector<Carried>& carried, std::uint32_t q, std::uint32_t r) {
-  const auto standing = before_arrival(dissection, packets, carried, q);
+  const auto standing = before_arrival(dissection, packets, carried, first_arrival(packets, q));
   if (standing.validated || standing.sent == 0) return false;
   return standing.sent + carried[r].udp_payload_bytes > kAmplificationFactor * standing.received;
 }
 
 AmplificationStall describe_stall(const Dissection& dissection, std::span<const ObservedPacket> packets,
                                   const std::vector<Carried>& carried, std::uint32_t q, std::uint32_t r) {
-  const auto standing = before_arrival(dissection, packets, carried, q);
+  const auto first = first_arrival(packets, q);
+  const auto standing = before_arrival(dissection, packets, carried, first);
   AmplificationStall out{.received = standing.received,
                          .budget = kAmplificationFactor * standing.received,
                          .sent = standing.sent,
                          .flight = standing.sent,
                          .stopped_at = standing.last_sent,
-                         .released_by = q};
+                         .released_by = first};
   // What had to wait is the rest of the handshake that follows at once.
   for (auto i = r; i < packets.size(); ++i) {
     if (packets[i].direction != Direction::ToClient || !carried[i].new_handshake) continue;
@@ -70,7 +86,7 @@ AmplificationStall describe_stall(const Dissection& dissection, std::span<const 
     out.flight += carried[i].udp_payload_bytes;
   }
   // `r` may be the last of several datagrams that were released together.
-  for (auto i = r; i-- > 0 && packets[i].sent > *packets[q].delivered;)
+  for (auto i = r; i-- > 0 && packets[i].sent > *packets[first].delivered;)
     if (packets[i].direction == Direction::ToClient && carried[i].new_handshake) out.flight += carried[i].udp_payload_bytes;
   out.shortfall = out.flight - std::min(out.flight, out.budget);
   return out;

@@ -91,10 +91,12 @@ void add_environment(Html& html, const Settings& settings) {
   const auto& s = *settings.endpoints;
   add_term(html, "Link", s.direct ? "none, the path as it is" : std::format("{:g} ms each way, MTU {}", l.one_way_delay_ms, l.mtu));
   add_term(html, "Question", std::format("{} {} over {}", s.qname, s.qtype, s.family == "ipv6" ? "IPv6" : "IPv4"));
+  if (s.client) add_term(html, "Client", std::format("{} {}; times start at the first packet of its lookup", s.client->name, s.client->version));
   add_term(html, "Key exchange groups", s.client_groups);
   add_term(html, "Certificate chain", std::format("{} bytes, {}", whole(static_cast<double>(s.chain_bytes)), s.chain_key));
-  add_term(html, "QUIC", std::format("datagrams of {} bytes, congestion control {}, initial RTT {:g} ms", s.client_datagram_bytes, s.congestion_control,
-                                     s.initial_rtt_ms));
+  if (!s.client)
+    add_term(html, "QUIC", std::format("datagrams of {} bytes, congestion control {}, initial RTT {:g} ms", s.client_datagram_bytes,
+                                       s.congestion_control, s.initial_rtt_ms));
   html.close();
   if (e.kernel_settings.empty()) return;
   std::vector<std::vector<std::string>> rows;
