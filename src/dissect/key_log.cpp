@@ -64,6 +64,26 @@ void KeyLog::add_line(std::string_view line) {
   if (slot.empty()) slot = std::move(secret);
 }
 
+std::string take_key_log(std::string& words) {
+  constexpr std::size_t kLeastSecret = 32;
+  std::string secrets, rest;
+  for (std::string_view left = words; !left.empty();) {
+    const auto line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(line.size() + 1, left.size()));
+    bool is_secret = false;
+    for (auto from = line; !from.empty() && !is_secret; next_word(from)) {
+      auto fields = from;
+      const auto label = next_word(fields);
+      const bool is_label = !label.empty() && std::ranges::all_of(label, [](char c) { return c == '_' || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); });
+      is_secret = is_label && from_hex(next_word(fields)).size() == TlsRandom{}.size() && from_hex(next_word(fields)).size() >= kLeastSecret;
+      if (is_secret) secrets.append(from).push_back('\n');
+    }
+    if (!is_secret) rest.append(line).push_back('\n');
+  }
+  words = std::move(rest);
+  return secrets;
+}
+
 const TlsSecrets* KeyLog::find(const TlsRandom& client_random) const {
   const auto found = sessions_.find(client_random);
   return found == sessions_.end() ? nullptr : &found->second;

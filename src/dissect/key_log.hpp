@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <string_view>
 
 #include "base/bytes.hpp"
@@ -33,5 +34,9 @@ class KeyLog {
 
   std::map<TlsRandom, TlsSecrets> sessions_;
 };
+
+/// Takes the lines of SSLKEYLOGFILE out of the words of a program that logs them among others, and returns them from their
+/// labels on, without the date or whatever else stands before them.
+std::string take_key_log(std::string& words);
 
 }  // namespace doxlab::dissect

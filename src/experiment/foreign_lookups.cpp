@@ -3,33 +3,29 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <format>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
 #include "client/lookup.hpp"
+#include "dissect/key_log.hpp"
 #include "dns/message.hpp"
 #include "dnscrypt/stamp.hpp"
 #include "experiment/foreign_flows.hpp"
 #include "http/doh.hpp"
 #include "lab/subject_process.hpp"
 #include "net/child_process.hpp"
-#include "net/private_folder.hpp"
-#include "net/system_error.hpp"
 
 namespace doxlab::experiment {
 namespace {
 
+/// Sample numbers that no experiment uses.
+constexpr std::uint64_t kUncountedSample = std::uint64_t{1} << 40;
 constexpr std::size_t kKeptWords = 64 * 1024;
 /// Some programs say what is wrong first and then at length what one might do.
 constexpr std::size_t kQuotedLines = 5;
@@ -39,69 +35,10 @@ constexpr std::size_t kLargestKeyLog = 4 << 20;
 constexpr Duration kGlance = 20ms;
 constexpr Duration kForwarderTermination = 1s;
 
-/// The folder of an execution, in memory and seen by the calling thread and its children alone where the system allows it.
-class ExecutionFolder {
- public:
-  ExecutionFolder() {
-    if (const auto made = net::make_private_folder()) {
-      path_ = *made;
-      is_private_ = true;
-      return;
-    }
-    path_ = (std::filesystem::temp_directory_path() / "doxlab-client-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) net::throw_errno("make a temporary folder");
-  }
-  ~ExecutionFolder() {
-    std::error_code ignored;
-    if (!is_private_) std::filesystem::remove_all(path_, ignored);
-  }
-  ExecutionFolder(const ExecutionFolder&) = delete;
-  ExecutionFolder& operator=(const ExecutionFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
-  void write(const std::string& name, std::string_view content) const {
-    const auto file = path_ + "/" + name;
-    std::ofstream out(file, std::ios::binary);
-    out << content;
-    if (!out.flush()) throw std::runtime_error(std::format("{}: {}", file, std::strerror(errno)));
-    ::chmod(file.c_str(), 0600);
-  }
-
-  /// What the program finds at the path, of which this is a file.
-  void show_at(const char* path, const std::string& name) const {
-    if (is_private_) static_cast<void>(net::show_file_at(path, path_ + "/" + name));
-  }
-
-  std::string read(const std::string& name, std::size_t limit) const {
-    std::ifstream in(path_ + "/" + name, std::ios::binary);
-    std::string out(limit, '\0');
-    in.read(out.data(), static_cast<std::streamsize>(limit));
-    out.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, in.gcount())));
-    return out;
-  }
-
- private:
-  std::string path_;
-  bool is_private_ = false;
-};
-
 std::string filled_in(std::string_view text, const lab::SubjectValues& values, const lab::ForeignClient& client) {
   auto out = lab::fill_in(text, values);
   if (!out) throw std::runtime_error(std::format("{}: {}; name one transport with --only", client.name, out.error().message));
   return std::move(*out);
-}
-
-/// An OpenSSL list without its marks, as other programs take it.
-std::string without_marks(std::string groups) {
-  std::erase(groups, '*');
-  std::ranges::replace(groups, '/', ':');
-  return groups;
-}
-
-std::string how_it_ended(int status) {
-  if (status <= 128) return std::format("exit code {}", status);
-  return std::format("signal {} ({})", status - 128, ::strsignal(status - 128));
 }
 
 }  // namespace
@@ -160,7 +97,7 @@ ForeignLookups::ForeignLookups(lab::Lab& lab, const Setup& setup, const Server& 
              {"qtype", setup.qtype},
              {"doh_path", setup.subject ? setup.subject->doh_path : "/dns-query"},
              {"spki", spki_of(server.chain_pem)},
-             {"groups", without_marks(setup.client_groups)},
+             {"groups", groups_without_marks(setup.client_groups)},
              {"method", setup.method == transport::HttpMethod::Get ? "get" : "post"}};
   if (setup.client->listen_port) values_["listen_port"] = std::to_string(*setup.client->listen_port);
   if (server.dnscrypt_keys != nullptr) {
@@ -215,6 +152,35 @@ Transport ForeignLookups::find_transport() {
   throw std::runtime_error(std::format("{}: nothing was sent to the server over any transport that it offers: {}", setup_.client->name, reason));
 }
 
+std::vector<Transport> ForeignLookups::warm_up() {
+  const auto& client = *setup_.client;
+  const auto& transports = setup_.transports;
+  if (!client.command_line.empty() && transports.size() > 1) return {find_transport()};
+  for (const auto t : transports)
+    if (client.command_line.empty() && !client.commands.contains(t))
+      throw std::invalid_argument(
+          std::format("{} does not ask over {}; it asks over {}", client.name, to_string(t), lab::spoken_transports(client)));
+  for (const auto t : transports) look_up({.transport = t, .sample = kUncountedSample}, true, {});
+  return transports;
+}
+
+bool ForeignLookups::look_up_all(std::span<const Task> tasks, Duration interval, const std::function<void(Sample&&)>& on_sample,
+                                 const std::stop_token& stop) {
+  interval_ = interval;
+  std::mutex pause;
+  std::condition_variable_any stopped;
+  for (const auto& task : tasks) {
+    const auto begin = monotonic_now();
+    auto sample = look_up(task, false, stop);
+    if (!sample) return false;
+    on_sample(std::move(*sample));
+    std::unique_lock lock(pause);
+    stopped.wait_until(lock, stop, begin + interval_, [] { return false; });
+    if (stop.stop_requested()) return &task == &tasks.back();
+  }
+  return true;
+}
+
 std::optional<Sample> ForeignLookups::execute(const Task& task, std::optional<Transport> transport, bool is_spared,
                                               const std::stop_token& stop) {
   const auto& client = *setup_.client;
@@ -261,7 +227,7 @@ std::optional<Sample> ForeignLookups::execute(const Task& task, std::optional<Tr
 
 std::string ForeignLookups::what_happened(const Ending& ending) const {
   auto out = ending.reason;
-  if (out.empty()) out = std::format("it ended without an answer on the wire: {}", how_it_ended(ending.status.value_or(0)));
+  if (out.empty()) out = std::format("it ended without an answer on the wire: {}", lab::how_it_ended(ending.status.value_or(0)));
   if (!ending.last_lines.empty()) out += std::format("; the last that it wrote: {}", ending.last_lines);
   return out;
 }
@@ -269,7 +235,7 @@ std::string ForeignLookups::what_happened(const Ending& ending) const {
 void ForeignLookups::run_program(std::optional<Transport> transport, lab::FlowTag tag, bool is_spared, const std::stop_token& stop,
                                  Ending& ending) {
   const auto& client = *setup_.client;
-  const ExecutionFolder folder;
+  const lab::ProgramFolder folder;
   auto values = values_for(transport);
   values["folder"] = folder.path();
   for (const auto& [name, file] : {std::pair{"roots", "roots.pem"}, {"query", "query"}, {"key_log", "keys"}})
@@ -295,11 +261,11 @@ void ForeignLookups::run_program(std::optional<Transport> transport, lab::FlowTa
   if (client.listen_port) ask_forwarder(*child, tag, is_spared, stop, ending);
   else wait_for_end(*child, stop, ending);
   auto words = child->errors();
+  ending.key_log = folder.read("keys", kLargestKeyLog) + dissect::take_key_log(words);
   if (words.find_first_not_of(" \n") == std::string::npos) words = child->output();
   ending.last_lines = lab::last_lines(words, kQuotedLines);
   while (ending.last_lines.ends_with('\n')) ending.last_lines.pop_back();
   for (std::size_t at = 0; (at = ending.last_lines.find('\n', at)) != std::string::npos;) ending.last_lines.replace(at, 1, " / ");
-  ending.key_log = folder.read("keys", kLargestKeyLog);
 }
 
 void ForeignLookups::wait_for_end(net::ChildProcess& child, const std::stop_token& stop, Ending& ending) const {
@@ -334,7 +300,7 @@ void ForeignLookups::ask_forwarder(net::ChildProcess& child, lab::FlowTag tag, b
     if (stop.stop_requested()) return;
     if (const auto status = child.wait(0ms)) {
       ending.status = status;
-      ending.reason = std::format("it ended before it was ready: {}", how_it_ended(*status));
+      ending.reason = std::format("it ended before it was ready: {}", lab::how_it_ended(*status));
       return;
     }
     if (monotonic_now() > deadline) {

@@ -35,9 +35,17 @@ class ForeignLookups {
   /// Errors: std::runtime_error if the program is not there.
   std::optional<Sample> look_up(const Task& task, bool is_spared, const std::stop_token& stop);
 
-  /// The transport that a command asks over, seen in an execution that counts nowhere. Errors: std::runtime_error with what
-  /// happened instead.
-  Transport find_transport();
+  /// Executes the program once over each transport of the setup, or once if it is a command, so that it is in memory; the link
+  /// loses nothing of that, and it counts nowhere. Returns the transports that are asked over: of a command the one that is seen.
+  /// Errors: std::invalid_argument (a transport that the client does not speak); std::runtime_error with what a command did instead
+  /// of asking.
+  std::vector<Transport> warm_up();
+
+  /// One after the other, the beginnings at least `interval` apart. False if `stop` ended it early.
+  bool look_up_all(std::span<const Task> tasks, Duration interval, const std::function<void(Sample&&)>& on_sample,
+                   const std::stop_token& stop);
+  /// From the thread of look_up_all(), for what is still to come.
+  void set_interval(Duration interval) { interval_ = interval; }
 
   static constexpr Duration kStartLimit = 20s;
 
@@ -52,6 +60,7 @@ class ForeignLookups {
     std::string reason;          ///< why it got no answer; empty: it ended by itself
   };
 
+  Transport find_transport();
   std::optional<Sample> execute(const Task& task, std::optional<Transport> transport, bool is_spared, const std::stop_token& stop);
   void run_program(std::optional<Transport> transport, lab::FlowTag tag, bool is_spared, const std::stop_token& stop, Ending& ending);
   void ask_forwarder(net::ChildProcess& child, lab::FlowTag tag, bool is_spared, const std::stop_token& stop, Ending& ending);
@@ -67,6 +76,7 @@ class ForeignLookups {
   std::string roots_pem_, dnscrypt_stamp_;
   std::uint16_t qtype_ = 0;
   std::uint64_t next_lookup_ = 1;
+  Duration interval_{};
   std::mutex mutex_;
   std::string secrets_;
 };

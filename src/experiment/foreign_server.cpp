@@ -14,13 +14,6 @@ constexpr std::uint8_t kServfail = 2;
 
 std::string on_or_off(bool value) { return value ? "on" : "off"; }
 
-/// An OpenSSL list without its marks: servers send no key shares of their own accord.
-std::string plain_groups(std::string groups) {
-  std::erase(groups, '*');
-  std::ranges::replace(groups, '/', ':');
-  return groups;
-}
-
 lab::SubjectValues subject_values(const Setup& setup) {
   const auto address = lab::Lab::server_address(setup.ipv6).to_string();
   return {{"address", address},
@@ -32,7 +25,7 @@ lab::SubjectValues subject_values(const Setup& setup) {
           {"zone_name", "example.com"},
           {"server_name", setup.chain.dns_names.front()},
           {"doh_path", setup.subject->doh_path},
-          {"groups", plain_groups(setup.server_groups)},
+          {"groups", groups_without_marks(setup.server_groups)},
           {"doq_retry", on_or_off(setup.doq_retry == quic::RetryPolicy::Always)},
           {"doh3_retry", on_or_off(setup.doh3_retry == quic::RetryPolicy::Always)},
           {"tickets", on_or_off(setup.tickets > 0)},

@@ -12,6 +12,7 @@
 #include "experiment/direct_observer.hpp"
 #include "experiment/foreign_lookups.hpp"
 #include "experiment/foreign_server.hpp"
+#include "experiment/remembered.hpp"
 #include "io/lag_monitor.hpp"
 #include "io/unix_clock.hpp"
 #include "lab/awake.hpp"
@@ -53,12 +54,6 @@ lab::LabOptions lab_options(const Setup& setup) {
 }  // namespace
 
 struct Rig::State {
-  /// What a client keeps of a server from one connection to the next.
-  struct Memory {
-    std::optional<transport::TicketReceived> ticket;
-    Bytes token;
-  };
-
   explicit State(const Setup& given)
       : setup(given), server_io(1), client_io(1), server_lag(server_io, kLagPeriod), client_lag(client_io, kLagPeriod),
         pace_timer(client_io) {
@@ -80,12 +75,12 @@ struct Rig::State {
   std::jthread server_thread, client_thread;
   client::LookupOptions base;                 // what all lookups share
   std::vector<std::pair<Transport, Bytes>> queries;
-  std::map<Transport, Memory> memories;       // written before the measurement begins
+  Remembered remembered{setup};               // written before the measurement begins
   server::Server* server = nullptr;           // lives in the server thread
   std::optional<ForeignServer> foreign;
   std::optional<ForeignLookups> foreign_client;
 
-  // Client thread only; with a foreign client there is none, and the thread of run() has the pace.
+  // Client thread only.
   std::uint64_t next_lookup = 1;
   std::deque<Task> waiting;
   std::size_t in_flight = 0;
@@ -167,10 +162,7 @@ struct Rig::State {
     if (lab) options.socket.bind = register_flows(task, key);
     else options.socket.watcher = direct->watch(options.server);
     const auto watcher = options.socket.watcher;
-    if (const auto known = memories.find(task.transport); known != memories.end()) {
-      options.session.ticket = known->second.ticket;
-      options.session.token = known->second.token;
-    }
+    remembered.give(task.transport, options);
     if (opens_first(task)) options.reuse_after = 2 * setup.link.one_way_delay + 100ms;
     const auto secrets = std::make_shared<std::string>();
     options.session.key_log = [secrets](std::string_view line) { secrets->append(line).push_back('\n'); };
@@ -196,29 +188,6 @@ struct Rig::State {
   bool opens_first(const Task& task) const {
     if (task.sample >= kWarmUpSample) return is_quic(task.transport) || has_tls(task.transport);
     return setup.start == Start::Reused && task.transport != Transport::DnscryptTcp;
-  }
-
-  /// Keeps what a warm-up lookup learned, as far as the setup wants it.
-  void remember(const Sample& sample) {
-    const auto t = sample.task.transport;
-    const bool resume = setup.start == Start::Resumed || setup.start == Start::EarlyData;
-    auto& memory = memories[t];
-    if ((resume && is_encrypted(t)) || (setup.start == Start::Reused && t == Transport::DnscryptTcp))
-      memory.ticket = sample.result.ticket;
-    if (setup.use_token && is_quic(t)) memory.token = sample.result.token;
-  }
-
-  /// What a warm-up must still bring, as a sentence; empty: nothing.
-  std::string missing(Transport t) {
-    const auto& memory = memories[t];
-    const bool resume = setup.start == Start::Resumed || setup.start == Start::EarlyData;
-    if (resume && is_encrypted(t) && !memory.ticket)
-      return std::format("{}: nothing to resume with came from the resolver (--tickets 0?)", display_name(t));
-    if (resume && setup.start == Start::EarlyData && has_tls(t) && memory.ticket->ticket.max_early_data_bytes == 0)
-      return std::format("{}: the ticket of the resolver does not allow 0-RTT", display_name(t));
-    if (setup.use_token && is_quic(t) && memory.token.empty())
-      return std::format("{}: no NEW_TOKEN came from the resolver", display_name(t));
-    return {};
   }
 
   /// Adds what disturbed the sample, if anything did: packets that the link took or gave late, and event loops that were
@@ -250,9 +219,6 @@ struct Rig::State {
   }
 
   void warm_up(Rig& rig);
-  void start_foreign_client();
-  bool run_foreign_client(std::span<const Task> tasks, const std::function<void(Sample&&)>& on_sample,
-                          const std::stop_token& stop);
 
   void start_waiting() {
     const auto run = generation;
@@ -296,46 +262,16 @@ void Rig::State::warm_up(Rig& rig) {
     std::map<Transport, std::string> reasons;
     const Duration interval = setup.elsewhere ? setup.elsewhere->interval : 0ms;
     rig.run(tasks, {.interval = interval, .in_flight = tasks.size()}, [&](Sample&& sample) {
-      remember(sample);
+      remembered.keep(sample.task.transport, sample.result);
       reasons[sample.task.transport] = sample.result.reason;
     }, {});
-    std::erase_if(todo, [&](Transport t) { return missing(t).empty(); });
+    std::erase_if(todo, [&](Transport t) { return remembered.missing(t).empty(); });
     if (attempt + 1 == kWarmUpAttempts && !todo.empty()) {
       const auto t = todo.front();
-      throw std::runtime_error(missing(t) + (reasons[t].empty() ? "" : "; " + reasons[t]));
+      throw std::runtime_error(remembered.missing(t) + (reasons[t].empty() ? "" : "; " + reasons[t]));
     }
   }
   if (setup.reject_early_data) server->accept_early_data(false);
-}
-
-/// Executes the program once over each transport, so that it is in memory; of a command the transport is found so.
-void Rig::State::start_foreign_client() {
-  const auto& client = *setup.client;
-  for (const auto t : setup.transports)
-    if (client.command_line.empty() && !client.commands.contains(t))
-      throw std::invalid_argument(
-          std::format("{} does not ask over {}; it asks over {}", client.name, to_string(t), lab::spoken_transports(client)));
-  if (!client.command_line.empty() && setup.transports.size() > 1) setup.transports = {foreign_client->find_transport()};
-  else
-    for (const auto t : setup.transports) foreign_client->look_up({t, kWarmUpSample}, true, {});
-}
-
-/// One after the other, each a pause of at least pace.interval after the beginning of the last.
-bool Rig::State::run_foreign_client(std::span<const Task> tasks, const std::function<void(Sample&&)>& on_sample,
-                                    const std::stop_token& stop) {
-  std::mutex pause;
-  std::condition_variable_any stopped;
-  for (const auto& task : tasks) {
-    const auto begin = monotonic_now();
-    auto sample = foreign_client->look_up(task, false, stop);
-    if (!sample) return false;
-    if (foreign) foreign->check_that_it_runs();
-    on_sample(finish(std::move(*sample)));
-    std::unique_lock lock(pause);
-    stopped.wait_until(lock, stop, begin + pace.interval, [] { return false; });
-    if (stop.stop_requested()) return &task == &tasks.back();
-  }
-  return true;
 }
 
 Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
@@ -374,7 +310,7 @@ Rig::Rig(const Setup& setup) : state_(std::make_unique<State>(setup)) {
     state_->foreign.emplace(*state_->lab, state_->setup, chain, base,
                             [state = state_.get()](Transport t) -> const Bytes& { return state->query_for(t); });
   if (setup.client) {
-    state_->start_foreign_client();
+    state_->setup.transports = state_->foreign_client->warm_up();
     return;
   }
   state_->start_client();
@@ -398,8 +334,10 @@ bool Rig::run(std::span<const Task> tasks, const Pace& pace, const std::function
               std::stop_token stop) {
   auto* state = state_.get();
   if (state->foreign_client) {
-    state->pace = pace;
-    return state->run_foreign_client(tasks, on_sample, stop);
+    return state->foreign_client->look_up_all(tasks, pace.interval, [&](Sample&& sample) {
+      if (state->foreign) state->foreign->check_that_it_runs();
+      on_sample(state->finish(std::move(sample)));
+    }, stop);
   }
   asio::post(state->client_io, [state, pace, list = std::deque<Task>(tasks.begin(), tasks.end())]() mutable {
     ++state->generation;
@@ -449,7 +387,7 @@ bool Rig::run(std::span<const Task> tasks, const Pace& pace, const std::function
 
 void Rig::set_interval(Duration interval) {
   if (state_->foreign_client) {
-    state_->pace.interval = interval;
+    state_->foreign_client->set_interval(interval);
     return;
   }
   asio::post(state_->client_io, [state = state_.get(), interval] { state->pace.interval = interval; });

@@ -27,6 +27,12 @@ std::optional<Start> parse_start(std::string_view text) {
   return found == std::end(kStarts) ? std::nullopt : std::optional(found->first);
 }
 
+std::string groups_without_marks(std::string groups) {
+  std::erase(groups, '*');
+  std::ranges::replace(groups, '/', ':');
+  return groups;
+}
+
 void set_as_published(Setup& setup) {
   setup.doh3_retry = quic::RetryPolicy::Always;
   setup.doq_retry = quic::RetryPolicy::Off;

@@ -121,6 +121,9 @@ void choose_client(Setup& setup, const std::string& name_path_or_command);
 /// All names that choose_client() knows, "builtin" first.
 std::vector<std::string> client_names();
 
+/// An OpenSSL list of groups as other programs take it: without the marks of key shares, and of what a client guesses.
+std::string groups_without_marks(std::string groups);
+
 /// As the published measurement's server and client were set: Retry on DoH3 and not on DoQ, QUIC datagrams
 /// of 1280 bytes, a chain of about 3.9 KB, X25519MLKEM768 first, POST.
 void set_as_published(Setup& setup);

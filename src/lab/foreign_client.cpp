@@ -5,8 +5,8 @@
 #include <cctype>
 #include <format>
 
-#include "base/toml.hpp"
 #include "lab/client_texts.hpp"
+#include "lab/description.hpp"
 #include "lab/subject_process.hpp"
 
 namespace doxlab::lab {
@@ -32,161 +32,95 @@ std::string missing_value(std::string_view text) {
 
 class ClientReader {
  public:
-  explicit ClientReader(std::string_view source) : source_(source) {}
+  explicit ClientReader(std::string_view source) : in_(source) {}
 
   Result<ForeignClient> read(const toml::table& table) {
     for (const auto& [key, node] : table) {
       const auto name = key.str();
-      if (name == "name") out_.name = text(node, name);
-      else if (name == "summary") out_.summary = text(node, name);
-      else if (name == "package") out_.package = text(node, name);
-      else if (name == "version") out_.version_command = texts(node, name);
-      else if (name == "zones") out_.zones = text(node, name);
-      else if (name == "options") read_options(node);
+      if (name == "name") out_.name = in_.text(node, name);
+      else if (name == "summary") out_.summary = in_.text(node, name);
+      else if (name == "package") out_.package = in_.text(node, name);
+      else if (name == "version") out_.version_command = in_.texts(node, name);
+      else if (name == "zones") out_.zones = in_.text(node, name);
+      else if (name == "options") out_.options = in_.options(node, kClientOptions, "a client");
       else if (name == "commands") read_commands(node);
       else if (name == "environment") read_environment(node);
       else if (name == "forwarder") read_forwarder(node);
       else if (name == "file") read_files(node);
-      else refuse(node, std::format("'{}' is no key of a client file", name));
+      else in_.refuse(node, std::format("'{}' is no key of a client file", name));
     }
-    if (error_.empty()) check();
-    if (!error_.empty()) return fail(error_);
+    if (in_.error().empty()) check();
+    if (!in_.error().empty()) return fail(in_.error());
     return std::move(out_);
   }
 
  private:
-  void refuse(const toml::node& node, std::string_view what) {
-    if (error_.empty()) error_ = std::format("{}, line {}: {}", source_, node.source().begin.line, what);
-  }
-  void refuse(std::string_view what) {
-    if (error_.empty()) error_ = std::format("{}: {}", source_, what);
-  }
-
-  std::string text(const toml::node& node, std::string_view name) {
-    const auto* value = node.as_string();
-    if (value == nullptr) {
-      refuse(node, std::format("'{}' must be a text", name));
-      return {};
-    }
-    // The end of the text for the system, but not for whoever reads the file.
-    if (value->get().contains('\0')) refuse(node, std::format("'{}' has a zero in it", name));
-    return value->get();
-  }
-
-  std::vector<std::string> texts(const toml::node& node, std::string_view name) {
-    std::vector<std::string> out;
-    const auto* list = node.as_array();
-    if (list == nullptr) {
-      refuse(node, std::format("'{}' must be a list of texts", name));
-      return out;
-    }
-    for (const auto& item : *list) out.push_back(text(item, name));
-    return out;
-  }
-
-  const toml::table* table_of(const toml::node& node, std::string_view name) {
-    const auto* table = node.as_table();
-    if (table == nullptr) refuse(node, std::format("'{}' must be a table", name));
-    return table;
-  }
-
-  void read_options(const toml::node& node) {
-    for (auto& option : texts(node, "options")) {
-      if (!std::ranges::contains(kClientOptions, std::string_view(option)))
-        refuse(node, std::format("'{}' is no option that a client can follow; they are group and method", option));
-      out_.options.insert(std::move(option));
-    }
-  }
-
   void read_commands(const toml::node& node) {
-    const auto* table = table_of(node, "commands");
+    const auto* table = in_.table(node, "commands");
     if (table == nullptr) return;
     for (const auto& [key, value] : *table) {
       const auto transport = parse_transport(key.str());
       if (!transport) {
-        refuse(value, std::format("'{}' is no transport; they are {}", key.str(), transport_names()));
+        in_.refuse(value, std::format("'{}' is no transport; they are {}", key.str(), transport_names()));
         continue;
       }
-      auto words = texts(value, key.str());
-      if (words.empty() || words.front().empty()) refuse(value, std::format("the command of {} has no program", key.str()));
+      auto words = in_.texts(value, key.str());
+      if (words.empty() || words.front().empty()) in_.refuse(value, std::format("the command of {} has no program", key.str()));
       for (const auto& word : words) check_placeholders(value, word);
       out_.commands[*transport] = std::move(words);
     }
   }
 
   void read_environment(const toml::node& node) {
-    const auto* table = table_of(node, "environment");
+    const auto* table = in_.table(node, "environment");
     if (table == nullptr) return;
     for (const auto& [key, value] : *table) {
-      if (key.empty() || key.str().contains('=')) refuse(value, std::format("'{}' is no name of a variable", key.str()));
-      out_.environment.emplace_back(key.str(), text(value, key.str()));
+      if (key.empty() || key.str().contains('=')) in_.refuse(value, std::format("'{}' is no name of a variable", key.str()));
+      out_.environment.emplace_back(key.str(), in_.text(value, key.str()));
       check_placeholders(value, out_.environment.back().second);
     }
   }
 
   void read_forwarder(const toml::node& node) {
-    const auto* table = table_of(node, "forwarder");
+    const auto* table = in_.table(node, "forwarder");
     if (table == nullptr) return;
     for (const auto& [key, value] : *table) {
       if (key.str() == "ready") {
-        out_.ready = text(value, "ready");
+        out_.ready = in_.text(value, "ready");
       } else if (key.str() == "port") {
         const auto number = value.value_exact<std::int64_t>();
-        if (!number || *number < 1 || *number > 65535) refuse(value, "the port of a forwarder must be a number from 1 to 65535");
+        if (!number || *number < 1 || *number > 65535) in_.refuse(value, "the port of a forwarder must be a number from 1 to 65535");
         else out_.listen_port = static_cast<std::uint16_t>(*number);
       } else {
-        refuse(value, std::format("'{}' is no key of a forwarder", key.str()));
+        in_.refuse(value, std::format("'{}' is no key of a forwarder", key.str()));
       }
     }
-    if (!out_.listen_port) refuse(node, "a forwarder needs a 'port'");
+    if (!out_.listen_port) in_.refuse(node, "a forwarder needs a 'port'");
   }
 
   void read_files(const toml::node& node) {
-    const auto* list = node.as_array();
-    if (list == nullptr) return refuse(node, "files are written as [[file]]");
-    for (const auto& item : *list) {
-      const auto* table = item.as_table();
-      if (table == nullptr) return refuse(item, "files are written as [[file]]");
-      SubjectFile file;
-      for (const auto& [key, value] : *table) {
-        if (key.str() == "name") file.name = text(value, "name");
-        else if (key.str() == "text") file.text = text(value, "text");
-        else refuse(value, std::format("'{}' is no key of a file", key.str()));
-      }
-      if (file.name.empty() || file.name.contains('/') || file.name.starts_with('.'))
-        refuse(item, std::format("'{}' is no name for a file in the folder", file.name));
-      check_placeholders(item, file.text);
-      out_.files.push_back(std::move(file));
-    }
+    out_.files = in_.files(node);
+    for (const auto& file : out_.files) check_placeholders(node, file.text);
   }
 
   void check() {
-    if (out_.name.empty()) refuse("'name' is missing");
-    if (!std::ranges::all_of(out_.name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-'; }))
-      refuse("'name' may have letters, digits and '-' only");
-    if (out_.commands.empty()) refuse("'commands' has no transport");
+    in_.check_name(out_.name);
+    if (out_.commands.empty()) in_.refuse("'commands' has no transport");
   }
 
   void check_placeholders(const toml::node& node, std::string_view text) {
-    if (const auto missing = missing_value(text); !missing.empty()) refuse(node, missing);
+    if (const auto missing = missing_value(text); !missing.empty()) in_.refuse(node, missing);
   }
 
-  std::string_view source_;
+  DescriptionReader in_;
   ForeignClient out_;
-  std::string error_;
 };
 
 }  // namespace
 
 Result<ForeignClient> parse_foreign_client(std::string_view toml, std::string_view source) {
-  if (toml.size() > kLargestSubjectFile)
-    return fail(std::format("{}: {} bytes, more than {}", source, toml.size(), kLargestSubjectFile));
-  const auto parsed = toml::parse(toml);
-  if (!parsed) {
-    const auto& error = parsed.error();
-    return fail(std::format("{}, line {}: {}", source, error.source().begin.line, error.description()));
-  }
-  return ClientReader(source).read(parsed.table());
+  const auto table = parse_description(toml, source);
+  return table ? ClientReader(source).read(*table) : fail(table.error().message);
 }
 
 Result<ForeignClient> foreign_client_of_command(std::string_view command_line) {

@@ -1,19 +1,12 @@
 #include "lab/subject_process.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cctype>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <format>
-#include <fstream>
 #include <vector>
 
-#include "net/private_folder.hpp"
-#include "net/system_error.hpp"
 
 namespace doxlab::lab {
 namespace {
@@ -25,13 +18,6 @@ constexpr std::size_t kLongestLine = 200;
 /// As client and resolver have it in a lab, so that other processes of the machine do not make it slower.
 constexpr int kSubjectPriority = 1;
 
-void write_file(const std::string& path, std::string_view content) {
-  std::ofstream out(path, std::ios::binary);
-  out << content;
-  if (!out.flush()) throw std::runtime_error(std::format("{}: {}", path, std::strerror(errno)));
-  ::chmod(path.c_str(), 0600);
-}
-
 std::string filled(std::string_view text, const SubjectValues& values, const Subject& subject) {
   auto out = fill_in(text, values);
   if (!out) throw std::runtime_error(std::format("{}: {}", subject.name, out.error().message));
@@ -39,6 +25,11 @@ std::string filled(std::string_view text, const SubjectValues& values, const Sub
 }
 
 }  // namespace
+
+std::string how_it_ended(int status) {
+  if (status <= 128) return std::format("exit code {}", status);
+  return std::format("signal {} ({})", status - 128, ::strsignal(status - 128));
+}
 
 std::string last_lines(std::string_view output, std::size_t lines) {
   std::vector<std::string> found;
@@ -105,43 +96,30 @@ SubjectProcess::SubjectProcess(Lab& lab, const Subject& subject, SubjectValues v
 
 void SubjectProcess::start_in_folder(const Subject& subject, SubjectValues& values,
                                      const std::map<std::string, std::string>& contents) {
-  std::string folder;
-  if (const auto made = net::make_private_folder()) {
-    folder = *made;
-    // Those of the machine cannot be reached from the lab: a program that looks its own name up would wait for them.
-    write_file(folder + "/resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n");
-    static_cast<void>(net::show_file_at("/etc/resolv.conf", folder + "/resolv.conf"));
-  } else {
-    folder = (std::filesystem::temp_directory_path() / "doxlab-subject-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) net::throw_errno("make a temporary folder");
-    removed_folder_ = folder;
-  }
-  values["folder"] = folder;
+  const auto& folder = folder_.emplace();
+  // Those of the machine cannot be reached from the lab: a program that looks its own name up would wait for them.
+  folder.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n");
+  folder.show_at("/etc/resolv.conf", "resolv.conf");
+  values["folder"] = folder.path();
   for (auto& [name, value] : values)
-    if (name.ends_with("_file")) value = folder + "/" + value;
-  for (const auto& [name, content] : contents) write_file(folder + "/" + name, content);
-  for (const auto& file : subject.files) write_file(folder + "/" + file.name, filled(file.text, values, subject));
+    if (name.ends_with("_file")) value = folder.path() + "/" + value;
+  for (const auto& [name, content] : contents) folder.write(name, content);
+  for (const auto& file : subject.files) folder.write(file.name, filled(file.text, values, subject));
   std::vector<std::string> command;
   for (const auto& word : subject.command) command.push_back(filled(word, values, subject));
   child_ = start_described({subject.name, subject.package}, command,
-                 {.working_directory = folder, .keep_last = kKeptOutput, .real_time_priority = kSubjectPriority});
+                 {.working_directory = folder.path(), .keep_last = kKeptOutput, .real_time_priority = kSubjectPriority});
 }
 
 SubjectProcess::~SubjectProcess() {
-  if (child_) {
-    child_->signal(SIGTERM);
-    child_->wait(kTermination);
-    child_.reset();
-  }
-  std::error_code ignored;
-  if (!removed_folder_.empty()) std::filesystem::remove_all(removed_folder_, ignored);
+  if (!child_) return;
+  child_->signal(SIGTERM);
+  child_->wait(kTermination);
 }
 
 std::optional<std::string> SubjectProcess::ended() const {
   const auto status = child_->wait(0ms);
-  if (!status) return std::nullopt;
-  if (*status <= 128) return std::format("exit code {}", *status);
-  return std::format("signal {} ({})", *status - 128, ::strsignal(*status - 128));
+  return status ? std::optional(how_it_ended(*status)) : std::nullopt;
 }
 
 std::string SubjectProcess::last_words(std::size_t lines) const {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lab/lab.hpp"
+#include "lab/program_folder.hpp"
 #include "lab/subject.hpp"
 #include "net/child_process.hpp"
 
@@ -14,8 +15,7 @@ namespace doxlab::lab {
 class SubjectProcess {
  public:
   /// Writes the files and starts the program. `contents` are further files of the work folder, by name, as they
-  /// are. Where the kernel allows it the folder is in memory and seen by the program alone, so that nothing of it
-  /// is left however this process ends; else it is a folder for temporary files, removed in the destructor.
+  /// are; of the folder see ProgramFolder.
   /// The program and all that it starts end with this object, and with this process if that is killed.
   /// {{folder}} is known here; values whose names end in _file are names in it and become paths. Errors: std::runtime_error naming the program (and the package that has it) or
   /// the placeholder.
@@ -37,8 +37,8 @@ class SubjectProcess {
   void start_in_folder(const Subject& subject, SubjectValues& values,
                        const std::map<std::string, std::string>& contents);
 
-  std::string removed_folder_;  ///< empty: the kernel removes it
-  std::unique_ptr<net::ChildProcess> child_;
+  std::optional<ProgramFolder> folder_;
+  std::unique_ptr<net::ChildProcess> child_;  // ends before its folder goes
 };
 
 /// A program by the name that people know and the Debian package that holds it; the package may be empty.
@@ -50,6 +50,9 @@ std::unique_ptr<net::ChildProcess> start_described(const DescribedProgram& progr
                                                    const net::ChildOptions& options);
 /// The first number with a dot in it that the command prints; empty: there is none. Errors: as start_described().
 std::string ask_version(const DescribedProgram& program, const std::vector<std::string>& version_command);
+
+/// "exit code 1", "signal 11 (Segmentation fault)", of a status as net::ChildProcess gives it.
+std::string how_it_ended(int status);
 
 /// The last `lines` of a program's output, each of at most 200 characters, the unprintable as '?'.
 std::string last_lines(std::string_view output, std::size_t lines);

@@ -5,8 +5,11 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
+#include <filesystem>
 #include <format>
 #include <future>
 #include <map>
@@ -94,6 +97,10 @@ TEST(Client, KdigOverQuicNeedsNoMoreWithASmallChain) {
 
 TEST(Client, DigTakesTheRoundTripsOfTheProtocols) {
   expect_round_trips(measure({"packets", "--client", "dig", "--only", "do53,dot,doh"}), {{"do53", 1}, {"dot", 3}, {"doh", 3}});
+}
+
+TEST(Client, DigIsDecryptedAlthoughItLogsItsSecretsAmongOtherWords) {
+  expect_round_trips(measure({"packets", "--client", "dig", "--subject", "nginx", "--only", "dot,doh"}), {{"dot", 3}, {"doh", 3}});
 }
 
 TEST(Client, CurlTakesTheRoundTripsOfHttp) {
@@ -238,6 +245,22 @@ TEST(Client, ForwarderThatEndsOrIsNeverReadyIsSaidSo) {
   const auto run = measure({"packets", "--client", file});
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.text, AllOf(HasSubstr("it ended before it was ready: exit code 4"), HasSubstr("no configuration")));
+}
+
+TEST(Client, StoppedInTheMiddleLeavesNothingOfTheProgram) {
+  for (const int signal : {SIGINT, SIGKILL}) {
+    SCOPED_TRACE(signal);
+    const test::TemporaryFolder folder;
+    test::Running run(test::doxlab({"packets", "-n", "1000", "--only", "do53", "--json", folder.file("out.json"), "--client",
+                                    "kdig @{{server}} {{qname}} {{qtype}}; sleep 0.074447"}),
+                      folder.file("log"));
+    ASSERT_TRUE(test::is_in_the_middle(run)) << folder.read("log");
+    run.kill(signal);
+    EXPECT_EQ(run.wait(test::kProgramLimit), signal == SIGINT ? 130 : 128 + SIGKILL) << folder.read("log");
+    for (const auto end = monotonic_now() + 20s; count_processes("0.074447") > 0 && monotonic_now() < end;) ::usleep(20'000);
+    EXPECT_EQ(count_processes("0.074447"), 0U);
+    EXPECT_EQ(std::filesystem::exists(folder.file("out.json")), signal == SIGINT) << "what was measured until then";
+  }
 }
 
 TEST(Client, UnknownOnesAndWrongUsesAreRefusedInWords) {

@@ -196,7 +196,7 @@ class Surroundings {
     std::set<fs::path> out;
     for (const auto* folder : {"/tmp", "/dev/shm", "/mnt"})
       for (const auto& entry : test::entries(folder))
-        if (const auto name = entry.filename().string(); name.starts_with("doxlab-subject-")) out.insert(entry);
+        if (const auto name = entry.filename().string(); name.starts_with("doxlab-program-")) out.insert(entry);
     return out;
   }
   static std::string mounts() {

@@ -337,5 +337,15 @@ TEST(KeyLog, TakesLinesAsTheyCome) {
   EXPECT_EQ(keys.find(key), nullptr);
 }
 
+TEST(KeyLog, IsTakenOutOfWhatAProgramLogs) {
+  const std::string random(64, 'a'), secret(96, '5');
+  const auto line = "SERVER_TRAFFIC_SECRET_0 " + random + " " + secret;
+  std::string words = "03-Dec-2026 12:01:43.179 " + line + "\n;; connection refused\n" + "EXPORTER_SECRET " + random + " " + secret +
+                      "\nSERVER_TRAFFIC_SECRET_0 is not known\nthe end";
+  EXPECT_EQ(take_key_log(words), line + "\nEXPORTER_SECRET " + random + " " + secret + "\n");
+  EXPECT_EQ(words, ";; connection refused\nSERVER_TRAFFIC_SECRET_0 is not known\nthe end\n");
+  EXPECT_EQ(take_key_log(words), "");
+}
+
 }  // namespace
 }  // namespace doxlab::dissect

@@ -56,7 +56,7 @@ TEST(ClientFile, WhatIsWrongIsSaidWithItsLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"name = 1", "mine.toml, line 1: 'name' must be a text"},
       {"colour = \"red\"", "line 1: 'colour' is no key of a client file"},
-      {"name = \"a b\"\n[commands]\ndot = [\"x\"]", "letters, digits and '-' only"},
+      {"name = \"a b\"\n[commands]\ndot = [\"x\"]", "letters, digits, '-' and '.' only"},
       {"name = \"a\"", "'commands' has no transport"},
       {"name = \"a\"\n[commands]\ndns = [\"x\"]", "line 3: 'dns' is no transport; they are do53"},
       {"name = \"a\"\n[commands]\ndot = []", "line 3: the command of dot has no program"},

@@ -72,6 +72,7 @@ TEST(SubjectFile, WhatIsWrongIsSaidWithItsLine) {
       {start + "colour = 1\n" + ports, "line 3: 'colour' is no key"},
       {start + "options = [\"loss\"]\n" + ports, "'loss' is no option that a server can follow"},
       {"name = \"a/b\"\ncommand = [\"a\"]\n" + ports, "letters, digits, '-' and '.' only"},
+      {"name = \"a\\u0000\"\ncommand = [\"a\"]\n" + ports, "has a zero in it"},
       {"name = \"..\"\ncommand = [\"a\"]\n" + ports, "no '.' in front"},
       {"name = \"a\"\ncommand = [\"{{nothing}}\"]\n" + ports, "no value named {{nothing}}"},
       {"name = \"a\"\ncommand = \"a -b\"\n" + ports, "'command' must be a list of texts"},
